@@ -1,0 +1,33 @@
+# Two commands: `make train` sets up and runs the main job, `make test` sets up and passes the tests.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# A GPU gets the build of torch that pip chooses; a machine without one gets the CPU build.
+CONSTRAINTS := $(if $(shell command -v nvidia-smi 2>/dev/null),,-c constraints.txt)
+
+.PHONY: train test check clean
+
+train: .venv/installed
+	$(BIN)/wilkins train
+
+test: .venv/installed-test
+	$(BIN)/pytest
+
+check: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet $(CONSTRAINTS) -e .
+	touch $@
+
+.venv/installed-test: .venv/installed
+	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist *.egg-info

@@ -1,0 +1,241 @@
+"""The oracle matrix: margins, answers, provenance; its file, and tables made elsewhere. No games, no models."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from env.errors import UserError
+from env.files import read_bytes, whole_file
+from env.pools import Pool, decode, normalise
+
+TIE = np.float32(1e-6)
+"""A margin on the wrong side of its answer (several spellings shared the mass) is read as this near a tie."""
+
+CERTAIN = np.float32(10.0)
+"""Margin given to the answers of a table that carries bits only."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Margins and answers of every animal to every question, in pool order."""
+
+    margin: np.ndarray
+    """float32 [animals, questions], natural log units, NaN where not measured."""
+    answer: np.ndarray
+    """uint8 [animals, questions], the official reading of the reply; 0 where not measured."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """What measured it: model, revision, dtype, prompt_sha256, animals_sha256, questions_sha256, created, builder."""
+
+    @property
+    def measured(self) -> np.ndarray:
+        """bool [animals, questions]."""
+        return ~np.isnan(self.margin)
+
+    @property
+    def noise(self) -> float | None:
+        """Noise measured against another matrix of the same pools, in margin units; None if nobody did."""
+        value = self.provenance.get("noise")
+        return None if value is None else float(value)
+
+    def signed_margin(self) -> np.ndarray:
+        """Margins moved to their answer's side of zero where they were not, float32 [animals, questions]."""
+        return np.where(self.answer == 1, np.maximum(self.margin, TIE), np.minimum(self.margin, -TIE))
+
+
+def save_matrix(path: Path, matrix: Matrix) -> None:
+    """Write `matrix.npz` in one step: `margin`, `answer`, and `provenance` as one JSON string."""
+    with whole_file(path) as stream:
+        np.savez_compressed(
+            stream,
+            margin=matrix.margin.astype(np.float32),
+            answer=matrix.answer.astype(np.uint8),
+            provenance=np.array(json.dumps(dict(matrix.provenance), sort_keys=True)),
+        )
+
+
+def load_matrix(path: Path, animals: Pool, questions: Pool) -> Matrix:
+    """Matrix of these pools. Raises UserError for a damaged file, other shapes, or other pools' digests."""
+    arrays = _read_npz(path, read_bytes(path, "the oracle matrix"))
+    missing = {"margin", "answer", "provenance"} - set(arrays)
+    if missing:
+        raise UserError(
+            f"{path}: not a matrix file, {', '.join(sorted(missing))} missing; use import-matrix for a table"
+        )
+    try:
+        provenance = json.loads(str(arrays["provenance"][()]))
+    except (json.JSONDecodeError, RecursionError):
+        provenance = None
+    if not isinstance(provenance, dict):
+        raise UserError(f"{path}: provenance is not a JSON object; rebuild or import the matrix again")
+    for pool in (animals, questions):
+        found = provenance.get(f"{pool.kind}_sha256")
+        if found != pool.sha256:
+            raise UserError(
+                f"{path}: measured for another {pool.kind} pool (or order): matrix has {found}, the pool {pool.sha256}; "
+                f"rebuild it or use the pool that it was made for"
+            )
+    shape = (len(animals), len(questions))
+    margin, answer = arrays["margin"], arrays["answer"]
+    if margin.shape != shape or answer.shape != shape:
+        raise UserError(f"{path}: margin {margin.shape} and answer {answer.shape} do not fit the pools {shape}")
+    if margin.dtype.kind != "f" or answer.dtype.kind not in "ui" or (answer > 1).any() or np.isinf(margin).any():
+        raise UserError(f"{path}: margin must be finite real numbers (or NaN) and answer 0 or 1; the file is damaged")
+    return Matrix(margin.astype(np.float32), answer.astype(np.uint8), provenance)
+
+
+def read_table(path: Path, animals: Pool, questions: Pool) -> Matrix:
+    """Matrix of a table made elsewhere: `matrix.npz`, `.npy`, `.npz` with one 2-D array, or `.csv`.
+
+    Values are 0/1, booleans, yes/no (CSV) or real margins; empty cells and NaN are not measured. A CSV
+    may carry a header row of questions and an index column of animals, then matched by name.
+    Raises UserError that says which shape, name or value does not fit.
+    """
+    raw = read_bytes(path, "the table")
+    if path.suffix == ".csv":
+        values = _read_csv(path, raw, animals, questions)
+    elif path.suffix == ".npy":
+        values = _read_npy(path, raw)
+    elif path.suffix == ".npz":
+        arrays = _read_npz(path, raw)
+        if {"margin", "answer", "provenance"} <= set(arrays):
+            return load_matrix(path, animals, questions)
+        tables = {name: array for name, array in arrays.items() if array.ndim == 2}
+        if len(tables) != 1:
+            raise UserError(f"{path}: needs exactly one 2-D array, found {sorted(tables) or sorted(arrays) or 'none'}")
+        values = next(iter(tables.values()))
+    else:
+        raise UserError(f"{path}: unknown kind of table {path.suffix!r}; give .npy, .npz or .csv")
+    shape = (len(animals), len(questions))
+    if values.shape != shape:
+        turned = "; it fits when transposed" if values.shape == shape[::-1] else ""
+        raise UserError(f"{path}: shape {values.shape} does not fit {shape[0]} animals x {shape[1]} questions{turned}")
+    if values.dtype.kind not in "biuf":
+        raise UserError(f"{path}: values of type {values.dtype}; give 0/1, booleans or real margins")
+    values = values.astype(np.float32)
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise UserError(f"{path}: animal {row}, question {column} is infinite; margins are finite")
+    known = values[~np.isnan(values)]
+    if known.size == 0:
+        raise UserError(f"{path}: no measured value in the table")
+    bits = bool(np.isin(known, (0.0, 1.0)).all())
+    margin = np.where(np.isnan(values), np.float32(np.nan), (2 * values - 1) * CERTAIN) if bits else values
+    provenance = {
+        "model": "imported",
+        "source": path.name,
+        "values": "bits" if bits else "margins",
+        "animals_sha256": animals.sha256,
+        "questions_sha256": questions.sha256,
+    }
+    return Matrix(margin.astype(np.float32), (margin > 0).astype(np.uint8), provenance)
+
+
+def with_provenance(matrix: Matrix, **entries: Any) -> Matrix:
+    """The same matrix with entries of its provenance added or replaced."""
+    return replace(matrix, provenance={**matrix.provenance, **entries})
+
+
+def _read_npy(path: Path, raw: bytes) -> np.ndarray:
+    try:
+        array = np.load(io.BytesIO(raw), allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError, MemoryError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path}: not a readable NumPy file: {_first_line(error)}") from None
+    if not isinstance(array, np.ndarray):
+        raise UserError(f"{path}: an archive with the name of a single array; rename it to .npz")
+    return array
+
+
+def _read_npz(path: Path, raw: bytes) -> dict[str, np.ndarray]:
+    try:
+        with np.load(io.BytesIO(raw), allow_pickle=False) as archive:
+            if isinstance(archive, np.ndarray):
+                raise UserError(f"{path}: a single array with the name of an archive; rename it to .npy")
+            return {name: archive[name] for name in archive.files}
+    except (
+        ValueError,
+        EOFError,
+        OSError,
+        SyntaxError,
+        MemoryError,
+        KeyError,
+        zipfile.BadZipFile,
+        AttributeError,
+    ) as error:
+        raise UserError(f"{path}: not a readable NumPy archive: {_first_line(error)}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+_WORDS = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "": np.nan, "nan": np.nan}
+
+
+def _cell(text: str) -> float | None:
+    word = text.strip().lower()
+    if word in _WORDS:
+        return _WORDS[word]
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _read_csv(path: Path, raw: bytes, animals: Pool, questions: Pool) -> np.ndarray:
+    """Table of a CSV, float64 [rows, columns], brought into pool order where names are given."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(decode(raw, path), newline="")) if row]
+    except csv.Error as error:
+        raise UserError(f"{path}: not CSV: {error}") from None
+    if not rows:
+        raise UserError(f"{path}: the table is empty")
+    # Questions may hold commas and animals may be called "no", so names are told from values by the whole
+    # row or column: a header has at least one cell that is no value.
+    has_header = any(_cell(text) is None for text in rows[0][1:])
+    body = rows[1:] if has_header else rows
+    has_index = bool(body) and any(_cell(row[0]) is None for row in body)
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise UserError(f"{path}: row {number} has {len(row)} cells, the first row {width}")
+    values = np.empty((len(body), width - has_index))
+    for number, row in enumerate(body, start=1 + has_header):
+        for column, text in enumerate(row[has_index:]):
+            value = _cell(text)
+            if value is None:
+                raise UserError(
+                    f"{path}: row {number}, column {column + 1 + has_index}: {text!r} is no answer or margin"
+                )
+            values[number - 1 - has_header, column] = value
+    if has_index:
+        values = values[_order(path, "row", [row[0] for row in body], animals)]
+    if has_header:
+        values = values[:, _order(path, "column", rows[0][has_index:], questions)]
+    return values
+
+
+def _order(path: Path, axis: str, names: Sequence[str], pool: Pool) -> list[int]:
+    """Positions in `names` of the pool's names, in pool order; duplicates are used in their order."""
+    places: dict[str, list[int]] = {}
+    for position, text in enumerate(names):
+        name = (normalise(text) or ("",))[0]
+        pool.find(name, where=f"{path}: {axis} name")
+        places.setdefault(name, []).append(position)
+    order = []
+    for name in pool.names:
+        if not places.get(name):
+            raise UserError(f"{path}: no {axis} named {name!r}, which is in the {pool.kind} pool")
+        order.append(places[name].pop(0))
+    left = next((name for name, positions in places.items() if positions), None)
+    if left is not None:
+        raise UserError(f"{path}: more than one {axis} named {left!r}")
+    return order

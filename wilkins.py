@@ -1,0 +1,86 @@
+"""The console command: finds the subcommand, reads its flags, and turns a user's mistake into one line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from env.errors import PackageWarning, UserError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "train": ("train:train", "train an agent, evaluate it, export it: the main job"),
+    "evaluate": ("export.evaluate:evaluate", "scores of a run or a policy: walked, expected under noise, projected"),
+    "export": ("export.command:export", "write policy.json, submission.zip and source.zip of a trained run"),
+    "validate": (
+        "export.validate:validate_command",
+        "check a policy.json or a submission archive as the platform would",
+    ),
+    "baselines": ("agents.command:baselines", "what simple players score, beside the limit"),
+    "play": ("export.play:play", "play against a policy in the terminal"),
+    "view": ("export.view:view", "one HTML page that plays, explains and compares policies"),
+    "import-matrix": ("env.command:import_matrix", "bring an answer table made elsewhere into a package"),
+    "synth": ("env.command:synth", "make a synthetic package of any size"),
+    "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
+    "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
+    "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
+    "bench": ("bench:bench", "the figures of the README, measured side by side"),
+    "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
+    "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
+}
+"""Subcommand -> (module:function, one line of help). A function's parameters are its flags."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit code: 0 done, 1 a check said no, 2 a mistake, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.showwarning = _show_warning
+    name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS and len(words) >= n), None)
+    if name is None:
+        return _overview(words)
+    try:
+        target = _target(name)
+        import tyro  # slow to import: only once a command is known
+
+        result = tyro.cli(
+            target,
+            args=words[name.count(" ") + 1 :],
+            prog=f"wilkins {name}",
+            config=(tyro.conf.PositionalRequiredArgs,),
+        )
+        return result if isinstance(result, int) else 0
+    except UserError as error:
+        print(f"wilkins {name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"wilkins {name}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe left (`| head`): nothing to report
+        return 0
+
+
+def _target(name: str) -> Callable[..., Any]:
+    module, function = COMMANDS[name][0].split(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def _overview(words: Sequence[str]) -> int:
+    lines = ["usage: wilkins COMMAND [flags]     (wilkins COMMAND --help explains the flags)", ""]
+    lines += [f"  {name:<15} {summary}" for name, (_, summary) in COMMANDS.items()]
+    if not words or words[0] in ("-h", "--help", "help"):
+        print("\n".join(lines))
+        return 0
+    print(f"wilkins: unknown command {' '.join(words[:2])!r}; one of: {', '.join(COMMANDS)}", file=sys.stderr)
+    return 2
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+    if issubclass(category, PackageWarning):
+        print(f"warning: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
