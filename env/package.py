@@ -97,9 +97,10 @@ class Package:
         return ids
 
 
-def load_package(path: Path | str | None = None) -> Package:
+def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Package:
     """Package in a folder (the embedded one when None). A missing `matrix.npz` is not an error here.
 
+    `matrix=False` leaves `matrix.npz` unread, for those who are about to replace it.
     Raises UserError for anything missing, unreadable, or contradictory in it.
     """
     folder = EMBEDDED if path is None else Path(path)
@@ -117,7 +118,7 @@ def load_package(path: Path | str | None = None) -> Package:
             f"{folder}: dev.csv and test1.csv overlap: {animals.names[both[0]]!r} and {both.size - 1} more are in both"
         )
     table = folder / "matrix.npz"
-    stored = load_matrix(table, animals, questions) if table.exists() else None
+    stored = load_matrix(table, animals, questions) if matrix and table.exists() else None
     return Package(folder, animals, questions, dev, test1, stored)
 
 
