@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from env.errors import PackageWarning, UserError
 
@@ -50,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             prog=f"wilkins {name}",
             config=(tyro.conf.PositionalRequiredArgs,),
         )
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except SystemExit as stop:  # tyro has explained a wrong flag, or printed the help
+        return stop.code if isinstance(stop.code, int) else 2
     except UserError as error:
         print(f"wilkins {name}: {error}", file=sys.stderr)
         return 2
@@ -58,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wilkins {name}: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe left (`| head`): nothing to report
+        # The reader of a pipe left (`| head`): nothing to report, and nothing to flush into it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
@@ -70,14 +76,24 @@ def _target(name: str) -> Callable[..., Any]:
 def _overview(words: Sequence[str]) -> int:
     lines = ["usage: wilkins COMMAND [flags]     (wilkins COMMAND --help explains the flags)", ""]
     lines += [f"  {name:<15} {summary}" for name, (_, summary) in COMMANDS.items()]
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words or words[0] == "help" or {"-h", "--help"} & set(words):
         print("\n".join(lines))
         return 0
-    print(f"wilkins: unknown command {' '.join(words[:2])!r}; one of: {', '.join(COMMANDS)}", file=sys.stderr)
+    asked = " ".join(words[:2])
+    near = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    near = near or difflib.get_close_matches(asked, COMMANDS) or difflib.get_close_matches(words[0], COMMANDS)
+    print(f"wilkins: unknown command {asked[:80]!r}; one of: {', '.join(near or COMMANDS)}", file=sys.stderr)
     return 2
 
 
-def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     if issubclass(category, PackageWarning):
         print(f"warning: {message}", file=sys.stderr)
 

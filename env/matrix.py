@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,13 +14,16 @@ import numpy as np
 
 from env.errors import UserError
 from env.files import read_bytes, whole_file
-from env.pools import Pool, decode, normalise
+from env.pools import Pool, decode
 
 TIE = np.float32(1e-6)
 """A margin on the wrong side of its answer (several spellings shared the mass) is read as this near a tie."""
 
 CERTAIN = np.float32(10.0)
 """Margin given to the answers of a table that carries bits only."""
+
+LARGEST_BYTES = 1 << 30
+"""Most that an archive may unpack to; the official matrix takes four megabytes."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def load_matrix(path: Path, animals: Pool, questions: Pool) -> Matrix:
         )
     try:
         provenance = json.loads(str(arrays["provenance"][()]))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         provenance = None
     if not isinstance(provenance, dict):
         raise UserError(f"{path}: provenance is not a JSON object; rebuild or import the matrix again")
@@ -87,9 +89,14 @@ def load_matrix(path: Path, animals: Pool, questions: Pool) -> Matrix:
     margin, answer = arrays["margin"], arrays["answer"]
     if margin.shape != shape or answer.shape != shape:
         raise UserError(f"{path}: margin {margin.shape} and answer {answer.shape} do not fit the pools {shape}")
-    if margin.dtype.kind != "f" or answer.dtype.kind not in "ui" or (answer > 1).any() or np.isinf(margin).any():
+    if margin.dtype.kind == "f":
+        margin = _single(margin)
+    if margin.dtype.kind != "f" or np.isinf(margin).any() or not np.isin(answer, (0, 1)).all():
         raise UserError(f"{path}: margin must be finite real numbers (or NaN) and answer 0 or 1; the file is damaged")
-    return Matrix(margin.astype(np.float32), answer.astype(np.uint8), provenance)
+    noise = provenance.get("noise")
+    if noise is not None and not (type(noise) in (int, float) and 0 <= noise < np.inf):
+        raise UserError(f"{path}: noise {str(noise)[:40]!r} in the provenance is not a number from 0; measure it again")
+    return Matrix(margin, answer.astype(np.uint8), provenance)
 
 
 def read_table(path: Path, animals: Pool, questions: Pool) -> Matrix:
@@ -100,11 +107,12 @@ def read_table(path: Path, animals: Pool, questions: Pool) -> Matrix:
     Raises UserError that says which shape, name or value does not fit.
     """
     raw = read_bytes(path, "the table")
-    if path.suffix == ".csv":
+    kind = path.suffix.lower()
+    if kind == ".csv":
         values = _read_csv(path, raw, animals, questions)
-    elif path.suffix == ".npy":
+    elif kind == ".npy":
         values = _read_npy(path, raw)
-    elif path.suffix == ".npz":
+    elif kind == ".npz":
         arrays = _read_npz(path, raw)
         if {"margin", "answer", "provenance"} <= set(arrays):
             return load_matrix(path, animals, questions)
@@ -120,10 +128,10 @@ def read_table(path: Path, animals: Pool, questions: Pool) -> Matrix:
         raise UserError(f"{path}: shape {values.shape} does not fit {shape[0]} animals x {shape[1]} questions{turned}")
     if values.dtype.kind not in "biuf":
         raise UserError(f"{path}: values of type {values.dtype}; give 0/1, booleans or real margins")
-    values = values.astype(np.float32)
+    values = _single(values)
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
-        raise UserError(f"{path}: animal {row}, question {column} is infinite; margins are finite")
+        raise UserError(f"{path}: animal {row}, question {column} is infinite or far too large; margins are small")
     known = values[~np.isnan(values)]
     if known.size == 0:
         raise UserError(f"{path}: no measured value in the table")
@@ -147,7 +155,8 @@ def with_provenance(matrix: Matrix, **entries: Any) -> Matrix:
 def _read_npy(path: Path, raw: bytes) -> np.ndarray:
     try:
         array = np.load(io.BytesIO(raw), allow_pickle=False)
-    except (ValueError, EOFError, OSError, SyntaxError, MemoryError, zipfile.BadZipFile) as error:
+    except Exception as error:
+        # A damaged header reaches the tokenizer, ast, zlib and more: their errors share no narrower class.
         raise UserError(f"{path}: not a readable NumPy file: {_first_line(error)}") from None
     if not isinstance(array, np.ndarray):
         raise UserError(f"{path}: an archive with the name of a single array; rename it to .npz")
@@ -156,21 +165,25 @@ def _read_npy(path: Path, raw: bytes) -> np.ndarray:
 
 def _read_npz(path: Path, raw: bytes) -> dict[str, np.ndarray]:
     try:
-        with np.load(io.BytesIO(raw), allow_pickle=False) as archive:
-            if isinstance(archive, np.ndarray):
-                raise UserError(f"{path}: a single array with the name of an archive; rename it to .npy")
+        archive = np.load(io.BytesIO(raw), allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise UserError(f"{path}: a single array with the name of an archive; rename it to .npy")
+        with archive:
+            unpacked = sum(member.file_size for member in archive.zip.infolist())
+            if unpacked > LARGEST_BYTES:
+                raise UserError(f"{path}: unpacks to {unpacked:,} bytes, more than a matrix can have")
             return {name: archive[name] for name in archive.files}
-    except (
-        ValueError,
-        EOFError,
-        OSError,
-        SyntaxError,
-        MemoryError,
-        KeyError,
-        zipfile.BadZipFile,
-        AttributeError,
-    ) as error:
+    except UserError:
+        raise
+    except Exception as error:
+        # As above; zipfile adds its own for encryption, methods and versions that it does not know.
         raise UserError(f"{path}: not a readable NumPy archive: {_first_line(error)}") from None
+
+
+def _single(values: np.ndarray) -> np.ndarray:
+    """`values` as float32; what is too large becomes infinite, for the caller to refuse."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _first_line(error: BaseException) -> str:
@@ -190,6 +203,13 @@ def _cell(text: str) -> float | None:
         return None
 
 
+def _are_names(cells: Sequence[str], pool: Pool) -> bool:
+    """Whether the cells of a row or column name things, be it with errors, rather than hold values."""
+    # An animal may be called "no", and one cell among values may hold a typing error.
+    texts = [text for text in cells if _cell(text) is None]
+    return 2 * len(texts) > len(cells) or any(text.strip().lower() in pool.names for text in texts)
+
+
 def _read_csv(path: Path, raw: bytes, animals: Pool, questions: Pool) -> np.ndarray:
     """Table of a CSV, float64 [rows, columns], brought into pool order where names are given."""
     try:
@@ -198,11 +218,9 @@ def _read_csv(path: Path, raw: bytes, animals: Pool, questions: Pool) -> np.ndar
         raise UserError(f"{path}: not CSV: {error}") from None
     if not rows:
         raise UserError(f"{path}: the table is empty")
-    # Questions may hold commas and animals may be called "no", so names are told from values by the whole
-    # row or column: a header has at least one cell that is no value.
-    has_header = any(_cell(text) is None for text in rows[0][1:])
+    has_header = _are_names(rows[0][1:] or rows[0], questions)
     body = rows[1:] if has_header else rows
-    has_index = bool(body) and any(_cell(row[0]) is None for row in body)
+    has_index = _are_names([row[0] for row in body], animals)
     width = len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
@@ -213,7 +231,7 @@ def _read_csv(path: Path, raw: bytes, animals: Pool, questions: Pool) -> np.ndar
             value = _cell(text)
             if value is None:
                 raise UserError(
-                    f"{path}: row {number}, column {column + 1 + has_index}: {text!r} is no answer or margin"
+                    f"{path}: row {number}, column {column + 1 + has_index}: {text[:80]!r} is no answer or margin"
                 )
             values[number - 1 - has_header, column] = value
     if has_index:
@@ -227,7 +245,7 @@ def _order(path: Path, axis: str, names: Sequence[str], pool: Pool) -> list[int]
     """Positions in `names` of the pool's names, in pool order; duplicates are used in their order."""
     places: dict[str, list[int]] = {}
     for position, text in enumerate(names):
-        name = (normalise(text) or ("",))[0]
+        name = text.strip().lower()
         pool.find(name, where=f"{path}: {axis} name")
         places.setdefault(name, []).append(position)
     order = []

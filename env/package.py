@@ -53,8 +53,12 @@ class Package:
 
     @cached_property
     def hidden(self) -> np.ndarray:
-        """Animals in neither split: the ones that a platform draws from, int64, ascending."""
-        return np.setdiff1d(np.arange(len(self.animals)), np.concatenate([self.dev, self.test1]))
+        """Animals in neither split: the ones that a platform draws from, int64, ascending.
+
+        Equal names are one animal: the second line of a dev animal is not hidden either.
+        """
+        seen = {self.animals.names[animal_id] for split in (self.dev, self.test1) for animal_id in split}
+        return np.array([i for i, name in enumerate(self.animals.names) if name not in seen], dtype=np.int64)
 
     def split(self, name: str) -> np.ndarray:
         """Animal identifiers of `hidden`, `dev`, `test1` or `all`, int64 [animals].
@@ -73,7 +77,7 @@ class Package:
         path = Path(choice)
         if not path.exists():
             raise UserError(f"candidates {choice!r}: neither a split ({', '.join(SPLITS)}) nor a file")
-        if path.suffix == ".csv":
+        if path.suffix.lower() == ".csv":
             ids = read_split(path, self.animals)
         else:
             lines = decode(read_bytes(path, "the candidates"), path).splitlines()

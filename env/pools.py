@@ -51,7 +51,7 @@ class Pool:
             return self._first[wanted]
         near = difflib.get_close_matches(wanted, self.names, n=3)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise UserError(f"{where or 'unknown name'}: {name!r} is not in the {self.kind} pool{hint}")
+        raise UserError(f"{where or 'unknown name'}: {name[:80]!r} is not in the {self.kind} pool{hint}")
 
 
 def normalise(text: str) -> tuple[str, ...]:
@@ -117,8 +117,10 @@ def decode(raw: bytes, path: Path) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}: line {line} is not UTF-8 (byte {error.start}); save the file as UTF-8") from None
+        line = error.object.count(b"\n", 0, error.start) + 1  # not `raw`: a byte-order mark would shift it
+        raise UserError(
+            f"{path}: line {line} is not UTF-8 (byte {error.object[error.start]:#x}); save the file as UTF-8"
+        ) from None
 
 
 def read_split(path: Path, animals: Pool) -> np.ndarray:
@@ -130,7 +132,8 @@ def read_split(path: Path, animals: Pool) -> np.ndarray:
     rows = csv.DictReader(io.StringIO(text, newline=""))
     try:
         if "animal" not in [name.strip().lower() for name in rows.fieldnames or []]:
-            raise UserError(f"{path}: no column 'animal' in the first line; found {rows.fieldnames or 'an empty file'}")
+            found_instead = str(rows.fieldnames)[:80] if rows.fieldnames else "an empty file"
+            raise UserError(f"{path}: no column 'animal' in the first line; found {found_instead}")
         rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or []]
         found: dict[int, int] = {}
         for row in rows:
@@ -139,7 +142,9 @@ def read_split(path: Path, animals: Pool) -> np.ndarray:
                 continue
             animal_id = animals.find(name, where=f"{path}: line {rows.line_num}")
             if animal_id in found:
-                raise UserError(f"{path}: line {rows.line_num}: {name!r} stands already on line {found[animal_id]}")
+                raise UserError(
+                    f"{path}: line {rows.line_num}: {name[:80]!r} stands already on line {found[animal_id]}"
+                )
             found[animal_id] = rows.line_num
     except csv.Error as error:
         raise UserError(f"{path}: line {rows.line_num} is not CSV: {error}") from None
