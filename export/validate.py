@@ -108,6 +108,8 @@ def check(policy: Policy, animals: PoolFacts, questions: PoolFacts) -> None:
 # --- the JSON text: a scanner that knows the schema, so nothing is built that a policy cannot hold ---
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_PLAIN_KEY = re.compile(r'[ \t\n\r]*"([a-z0-9_]{1,20})"[ \t\n\r]*:')
+_PLAIN_INTEGER = re.compile(r"[ \t\n\r]*(0|[1-9][0-9]{0,8})(?=[ \t\n\r,}\]])")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){0,99})"')
 _INTEGER = re.compile(r"-?[0-9]+")
 _WORD = re.compile(r"-?[A-Za-z]{1,20}")
@@ -194,6 +196,9 @@ class _Scanner:
 
     def peek(self) -> str:
         """The next character that is no space, "" at the end; the scanner stands before it."""
+        here = self.text[self.at : self.at + 1]
+        if here > " ":
+            return here
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches nothing too
         return self.text[self.at : self.at + 1]
 
@@ -205,17 +210,17 @@ class _Scanner:
         seen = set()
         more = self.peek() != "}"
         while more:
-            if self.peek() != '"':
-                raise self.refuse(place, f"a key is needed, not {self.found()}")
             start = self.at
-            key = self.string(place)
+            plain = _PLAIN_KEY.match(self.text, start)
+            if plain is not None:
+                key, self.at = plain[1], plain.end()
+            else:
+                key = self.unusual_key(place)
             if key in seen or key not in allowed:
                 self.at = start
+                self.peek()
                 raise self.refuse(place, f"{'duplicate' if key in seen else 'unknown'} key {_shown(key)}")
             seen.add(key)
-            if self.peek() != ":":
-                raise self.refuse(f"{place}.{key}", f"':' is needed, not {self.found()}")
-            self.at += 1
             yield key
             more = self.peek() == ","
             if more:
@@ -223,6 +228,16 @@ class _Scanner:
         if self.peek() != "}":
             raise self.refuse(place, f"',' or '}}' is needed, not {self.found()}")
         self.at += 1
+
+    def unusual_key(self, place: str) -> str:
+        """A key and its colon, spelt with escapes or wrongly."""
+        if self.peek() != '"':
+            raise self.refuse(place, f"a key is needed, not {self.found()}")
+        key = self.string(place)
+        if self.peek() != ":":
+            raise self.refuse(place, f"':' is needed after key {_shown(key)}, not {self.found()}")
+        self.at += 1
+        return key
 
     def elements(self, place: str) -> Iterator[int]:
         """Positions of an array, each with the scanner before its element, which the caller must read."""
@@ -251,6 +266,10 @@ class _Scanner:
         return json.loads(match[0]) if "\\" in match[0] else match[1]
 
     def integer(self, place: str) -> int:
+        plain = _PLAIN_INTEGER.match(self.text, self.at)
+        if plain is not None:
+            self.at = plain.end()
+            return int(plain[1])
         self.peek()
         match = _INTEGER.match(self.text, self.at)
         if match is None:
@@ -356,7 +375,9 @@ def _member(raw: bytes, start: int, end: int, members: int) -> tuple[bytes, int,
     if len(names) > 1 or members > 1:
         listed = ", ".join(_shown(name.decode("latin-1")) for name in names)
         twice = "a duplicate name: " if len(set(names)) < len(names) else ""
-        raise RejectionError(f"archive: {twice}{members} members ({listed}); it must hold policy.json and nothing else")
+        raise RejectionError(
+            f"archive: {twice}{max(members, len(names))} members ({listed}); it must hold policy.json and nothing else"
+        )
     name = names[0]
     if at != end:
         raise RejectionError(
@@ -402,6 +423,7 @@ def _data_start(raw: bytes, limit: int, name: bytes, method: int, flags: int, si
         raise RejectionError(
             "archive: policy.json: its data would run into the directory; truncated, or a size is wrong"
         )
+    _refuse_extras(raw[data - extra : data])
     if own_name != name:
         raise RejectionError(
             f"archive: named policy.json in the directory, {_shown(own_name.decode('latin-1'))} in its record"
@@ -409,7 +431,6 @@ def _data_start(raw: bytes, limit: int, name: bytes, method: int, flags: int, si
     known = (crc, packed, unpacked)
     if (own_flags, own_method) != (flags, method) or (known != sizes and not (flags & 8 and known == (0, 0, 0))):
         raise RejectionError("archive: policy.json: its record does not agree with the directory")
-    _refuse_extras(raw[data - extra : data])
     return data
 
 
