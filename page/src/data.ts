@@ -1,0 +1,101 @@
+// What view.py wrote into the page, decoded. Axes are given as [candidates, questions].
+
+interface RawPolicy {
+  name: string;
+  root: number;
+  kind: string;
+  value: string;
+  yes: string;
+  no: string;
+  solved: string;
+  calls: string;
+  score: string;
+  curve: number[];
+  measured: number;
+}
+
+interface RawData {
+  package: string;
+  model: string;
+  choice: string;
+  animals: string[];
+  questions: string[];
+  candidates: number[];
+  margins: string;
+  scale: number;
+  budget: number;
+  cost: number;
+  noise: number;
+  floor: number;
+  limit: { calls: number; score: number };
+  levels: number[];
+  twin: string;
+  differ: string;
+  policies: RawPolicy[];
+}
+
+export const ASK = 0;
+export const GUESS = 1;
+export const STOP = 2;
+
+export interface Policy {
+  name: string;
+  root: number;
+  kind: Uint8Array;
+  value: Int32Array;
+  yes: Int32Array;
+  no: Int32Array;
+  /** Per candidate, exact expectations at the page's noise, computed where the page was made. */
+  solved: Float32Array;
+  calls: Float32Array;
+  score: Float32Array;
+  /** Mean round score x100 at each of `levels`. */
+  curve: number[];
+  /** Mean round score x100 on the answers as measured. */
+  measured: number;
+}
+
+export interface Data extends Omit<RawData, "margins" | "twin" | "differ" | "policies" | "candidates"> {
+  /** Animal identifiers of the candidates. */
+  candidates: Int32Array;
+  /** Candidate position of an animal identifier, -1 where it is none. */
+  position: Int32Array;
+  /** Quantised margins [candidates, questions]; margin = q * scale, the sign is the answer. */
+  margins: Int16Array;
+  /** Per candidate the other one that fewest answers tell apart from it, and how many do. */
+  twin: Int16Array;
+  differ: Uint16Array;
+  policies: Policy[];
+}
+
+function bytes(text: string): ArrayBuffer {
+  const binary = atob(text);
+  const out = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
+  return out.buffer;
+}
+
+export function decode(text: string): Data {
+  const raw = JSON.parse(text) as RawData;
+  const candidates = Int32Array.from(raw.candidates);
+  const position = new Int32Array(raw.animals.length).fill(-1);
+  candidates.forEach((animal, at) => (position[animal] = at));
+  return {
+    ...raw,
+    candidates,
+    position,
+    margins: new Int16Array(bytes(raw.margins)),
+    twin: new Int16Array(bytes(raw.twin)),
+    differ: new Uint16Array(bytes(raw.differ)),
+    policies: raw.policies.map((policy) => ({
+      ...policy,
+      kind: new Uint8Array(bytes(policy.kind)),
+      value: Int32Array.from(new Int16Array(bytes(policy.value))),
+      yes: Int32Array.from(new Int16Array(bytes(policy.yes))),
+      no: Int32Array.from(new Int16Array(bytes(policy.no))),
+      solved: new Float32Array(bytes(policy.solved)),
+      calls: new Float32Array(bytes(policy.calls)),
+      score: new Float32Array(bytes(policy.score)),
+    })),
+  };
+}

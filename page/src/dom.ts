@@ -1,0 +1,91 @@
+// Elements and words. Text reaches the document as text nodes only, so nothing in the data can be markup.
+import { GUESS, type Data } from "./data";
+
+export type Child = Node | string | number | null | undefined | false;
+type Value = string | number | boolean | null | undefined | ((event: never) => void);
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, Value> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    else if (name.startsWith("--")) element.style.setProperty(name, String(value));
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  fill(element, ...children);
+  return element;
+}
+
+/** Replace the children of an element. */
+export function fill(element: Element, ...children: Child[]): void {
+  element.replaceChildren(
+    ...children
+      .filter((child): child is Node | string | number => child !== null && child !== undefined && child !== false)
+      .map((child) => (typeof child === "number" ? String(child) : child)),
+  );
+}
+
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** An article for a guess: "Is it an otter?" */
+export const guessText = (animal: string): string => `Is it ${/^[aeiou]/.test(animal) ? "an" : "a"} ${animal}?`;
+
+export function stepText(data: Data, kind: number, value: number): string {
+  return kind === GUESS ? guessText(data.animals[value]) : sentence(data.questions[value]);
+}
+
+export function percent(p: number): string {
+  if (p <= 0) return "0 %";
+  if (p < 0.001) return "< 0.1 %";
+  if (p > 0.9995 && p < 1) return "> 99.9 %";
+  return `${(100 * p).toFixed(p < 0.0995 ? 1 : p > 0.995 && p < 1 ? 1 : 0)} %`;
+}
+
+export const signed = (x: number, digits = 2): string => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(digits)}`;
+
+export const plural = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+export const effective = (bits: number): number => 2 ** bits;
+
+export function about(count: number): string {
+  return count < 9.95 ? count.toFixed(1).replace(/\.0$/, "") : Math.round(count).toString();
+}
+
+/** A horizontal bar whose meaning the text beside it gives. */
+export function bar(share: number, className = ""): HTMLElement {
+  return h("span", { class: `bar ${className}`, "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
+}
+
+/** A list of animals with their belief. */
+export function beliefList(data: Data, belief: Float64Array, order: readonly number[], lit?: number): HTMLElement {
+  return h(
+    "ol",
+    { class: "beliefs" },
+    ...order.map((at) =>
+      h(
+        "li",
+        { class: at === lit ? "lit" : "" },
+        h("span", { class: "name" }, data.animals[data.candidates[at]]),
+        bar(belief[at]),
+        h("span", { class: "figure" }, percent(belief[at])),
+      ),
+    ),
+  );
+}
+
+/** Figures that a reader should see first, each under its name. */
+export function figureList(entries: [string, string][]): HTMLElement {
+  return h("dl", { class: "figures" }, ...entries.map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))));
+}
+
+/** An answer as a word with its own mark, told apart by more than colour. */
+export function answerWord(yes: boolean): HTMLElement {
+  return h("span", { class: `answer ${yes ? "yes" : "no"}` }, yes ? "yes" : "no");
+}
+
+let serial = 0;
+export const uniqueId = (stem: string): string => `${stem}-${++serial}`;

@@ -1,0 +1,306 @@
+// The whole policy: an icicle to zoom, search and read.
+import { easeCubicInOut } from "d3-ease";
+import { ASK, GUESS, STOP } from "./data";
+import { beliefList, fill, h, percent, plural, sentence } from "./dom";
+import { finder } from "./finder";
+import { draw, label, palette, pick, windowOf, type Colouring, type Palette, type Window } from "./icicle";
+import type { Context, View } from "./main";
+import { ROOT, YES, type Step, type Tree } from "./model";
+import { animalOptions } from "./play";
+
+const ZOOM_MS = 380;
+
+export function policyView(context: Context): View {
+  const { data, model } = context;
+  let tree: Tree = model.tree(context.policy);
+  let colours: Palette = palette();
+  let colouring: Colouring = "call";
+  let focus = 0;
+  let cursor = -1;
+  let lit: Float64Array | null = null;
+  let litName = "";
+  let shown: Window | null = null;
+  let frame = 0;
+
+  const canvas = h("canvas", {
+    tabindex: "0",
+    role: "application",
+    "aria-roledescription": "icicle chart",
+    "aria-label": "The policy's tree. Arrow keys move, Enter zooms in, Escape zooms out, Home goes to the first call.",
+  });
+  const pen = canvas.getContext("2d")!;
+  const crumbs = h("ol", { class: "crumbs" });
+  const detail = h("div", { class: "detail card" });
+  const facts = h("p", { class: "dim facts-line" });
+  const litLine = h("p", { class: "lit-line", role: "status" });
+  const options = [
+    ...animalOptions(data),
+    ...data.questions.map((question, id) => ({ label: sentence(question), kind: "question", id })),
+  ];
+  const search = finder("Light up", "an animal or a question", options, (found) => go(focus, found.label));
+  const clear = h("button", { type: "button", class: "quiet", onclick: () => go(focus, "") }, "Clear");
+  const legend = h("div", { class: "legend" });
+  const modes = (["call", "score"] as const).map((mode) =>
+    h("button", { type: "button", "aria-pressed": String(mode === colouring), onclick: () => recolour(mode) }, mode === "call" ? "Call" : "Expected score"),
+  );
+  const element = h(
+    "section",
+    { class: "policy", "aria-label": "Policy" },
+    h("p", { class: "lead" }, "The first call is on top, each row one call later. Width is probability: \u201cyes\u201d to the left, \u201cno\u201d to the right, and where a guess is right the round ends."),
+    h(
+      "div",
+      { class: "controls" },
+      search.element,
+      clear,
+      h("div", { class: "segments", role: "group", "aria-label": "Colour shows" }, h("span", { class: "dim" }, "Colour"), ...modes),
+    ),
+    h("nav", { "aria-label": "Path to the shown part" }, crumbs),
+    h("div", { class: "chart" }, canvas),
+    h("div", { class: "under" }, legend, facts),
+    litLine,
+    detail,
+  );
+
+  const size = { width: 0, height: 0 };
+  new ResizeObserver(() => {
+    const box = canvas.parentElement!.getBoundingClientRect();
+    if (box.width === 0) return;
+    const ratio = window.devicePixelRatio || 1;
+    size.width = box.width;
+    size.height = box.height;
+    canvas.width = Math.round(box.width * ratio);
+    canvas.height = Math.round(box.height * ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    shown = windowOf(tree, focus, size.height);
+    paint();
+  }).observe(element);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    colours = palette();
+    describeLegend();
+    paint();
+  });
+
+  function paint(): void {
+    if (shown && size.width) draw(pen, data, tree, shown, size, colours, colouring, lit, cursor);
+  }
+
+  function zoom(): void {
+    cancelAnimationFrame(frame);
+    const from = shown;
+    const to = windowOf(tree, focus, size.height);
+    if (!from || !size.width || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      shown = to;
+      paint();
+      return;
+    }
+    const began = performance.now();
+    const step = (now: number): void => {
+      const t = Math.min(1, Math.max(0, now - began) / ZOOM_MS);
+      const e = easeCubicInOut(t);
+      const mix = (a: number, b: number): number => a + (b - a) * e;
+      // Widths change by a constant factor per frame, so that a deep zoom does not rush at its end.
+      const wide = Math.exp(mix(Math.log(from.x1 - from.x0), Math.log(to.x1 - to.x0)));
+      const spread = to.x1 - to.x0 - (from.x1 - from.x0);
+      const share = Math.abs(spread) < 1e-12 ? e : (wide - (from.x1 - from.x0)) / spread;
+      const x0 = from.x0 + (to.x0 - from.x0) * share;
+      shown = t === 1 ? to : { x0, x1: x0 + wide, top: mix(from.top, to.top), rows: mix(from.rows, to.rows) };
+      paint();
+      if (t < 1) frame = requestAnimationFrame(step);
+    };
+    frame = requestAnimationFrame(step);
+  }
+
+  function go(node: number, light = litName): void {
+    context.go(context.link("policy", tree.answers(node), light ? { lit: light } : {}));
+  }
+
+  function recolour(mode: Colouring): void {
+    colouring = mode;
+    modes.forEach((button, i) => button.setAttribute("aria-pressed", String((i === 0 ? "call" : "score") === mode)));
+    describeLegend();
+    paint();
+  }
+
+  function describeLegend(): void {
+    const ramp = `linear-gradient(90deg, ${colours.fill[colouring].filter((_, i) => i % 9 === 0).join(", ")})`;
+    fill(
+      legend,
+      h("span", { class: "ramp", "--ramp": ramp, "aria-hidden": "true" }),
+      h("span", {}, colouring === "call" ? `call 1 to ${data.budget}` : "expected score 50 to 98"),
+      h("span", { class: "key guess", "aria-hidden": "true" }),
+      h("span", {}, "a guess"),
+      h("span", { class: "key lost", "aria-hidden": "true" }),
+      h("span", {}, "not found"),
+    );
+  }
+
+  function light(name: string): void {
+    litName = name;
+    lit = null;
+    litLine.textContent = "";
+    clear.setAttribute("aria-disabled", String(!name));
+    const found = options.find((option) => option.label.toLowerCase() === name.toLowerCase());
+    if (!found) {
+      if (name) litLine.textContent = `Nothing called \u201c${name}\u201d.`;
+      return;
+    }
+    if (found.kind === "animal") {
+      lit = model.passing(context.policy, found.id);
+      let places = 0;
+      for (let i = 0; i < tree.size; i++) if (tree.kind[i] === GUESS && tree.value[i] === data.candidates[found.id]) places++;
+      litLine.textContent = `${found.label}: guessed at ${plural(places, "place")}, found in ${percent(context.policy.solved[found.id])} of its rounds.`;
+    } else {
+      lit = new Float64Array(tree.size);
+      let places = 0;
+      let reach = 0;
+      for (let i = 0; i < tree.size; i++) {
+        if (tree.kind[i] !== ASK || tree.value[i] !== found.id) continue;
+        lit[i] = 1;
+        places++;
+        if (!tree.repeat[i]) reach += tree.width[i];
+      }
+      litLine.textContent = places ? `Asked at ${plural(places, "place")}, in ${percent(Math.min(1, reach))} of rounds.` : "This policy never asks it.";
+    }
+  }
+
+  function stepsTo(node: number): Step[] {
+    const steps: Step[] = [];
+    for (let i = node; tree.parent[i] >= 0; i = tree.parent[i]) {
+      const parent = tree.parent[i];
+      steps.unshift({ node: tree.node[parent], kind: tree.kind[parent], value: tree.value[parent], yes: tree.edge[i] === YES });
+    }
+    return steps;
+  }
+
+  function describe(node: number): void {
+    const belief = model.belief(stepsTo(node));
+    const kind = tree.kind[node];
+    const answers = tree.answers(node);
+    const yes = tree.child(node, YES);
+    const mass = tree.width[node];
+    const shares =
+      kind === ASK
+        ? `${percent(yes < 0 ? 0 : tree.width[yes] / mass)} answer yes`
+        : kind === GUESS
+          ? `right in ${percent(1 - below(node) / mass)}`
+          : "the round ends unsolved";
+    fill(
+      detail,
+      h(
+        "div",
+        {},
+        h("p", { class: "eyebrow" }, kind === STOP ? `After ${plural(tree.depth[node], "call")}` : `Call ${tree.depth[node] + 1} \u00b7 ${kind === GUESS ? "guess" : "question"}`),
+        h("h2", {}, label(data, tree, node)),
+        h("p", {}, `Reached in ${percent(mass)} of rounds; ${shares}. Expected score from here ${(100 * tree.score[node]).toFixed(1)}.`),
+        h("p", {}, h("a", { href: context.link("play", answers) }, "Play from here"), " \u00b7 ", h("a", { href: context.link("watch", data.animals[data.candidates[tree.likeliest[node]]]) }, `Watch ${data.animals[data.candidates[tree.likeliest[node]]]}`)),
+      ),
+      h("div", {}, h("p", { class: "eyebrow" }, "Likeliest here"), beliefList(data, belief, model.likeliest(belief, 5))),
+    );
+  }
+
+  function below(node: number): number {
+    let sum = 0;
+    for (let c = node + 1; c < tree.end[node]; c = tree.end[c]) sum += tree.width[c];
+    return sum;
+  }
+
+  function breadcrumbs(): void {
+    const chain: number[] = [];
+    for (let i = focus; i >= 0; i = tree.parent[i]) chain.unshift(i);
+    fill(
+      crumbs,
+      ...chain.map((node, at) =>
+        h(
+          "li",
+          {},
+          tree.edge[node] === ROOT ? null : h("span", { class: `edge ${tree.edge[node] === YES ? "yes" : "no"}` }, tree.edge[node] === YES ? "yes" : "no"),
+          at === chain.length - 1
+            ? h("span", { "aria-current": "true" }, label(data, tree, node))
+            : h("a", { href: context.link("policy", tree.answers(node), litName ? { lit: litName } : {}) }, label(data, tree, node)),
+        ),
+      ),
+    );
+    crumbs.scrollLeft = crumbs.scrollWidth;
+  }
+
+  function at(event: MouseEvent): number {
+    if (!shown) return -1;
+    const box = canvas.getBoundingClientRect();
+    const x = shown.x0 + ((event.clientX - box.left) / box.width) * (shown.x1 - shown.x0);
+    const depth = Math.floor(shown.top + ((event.clientY - box.top) / box.height) * shown.rows);
+    return pick(tree, x, depth);
+  }
+
+  canvas.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch") return;
+    const node = at(event);
+    canvas.style.cursor = node >= 0 ? "pointer" : "default";
+    if (node !== cursor) {
+      cursor = node;
+      paint();
+      describe(node >= 0 ? node : focus);
+    }
+  });
+  canvas.addEventListener("pointerleave", () => {
+    cursor = -1;
+    paint();
+    describe(focus);
+  });
+  canvas.addEventListener("click", (event) => {
+    const node = at(event);
+    // A second click on the shown part steps out, as in most icicles.
+    if (node >= 0) go(node === focus && tree.parent[node] >= 0 ? tree.parent[node] : node);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    let next = cursor < 0 ? focus : cursor;
+    const { key } = event;
+    if (key === "ArrowDown") {
+      let best = -1;
+      for (let c = next + 1; c < tree.end[next]; c = tree.end[c]) if (best < 0 || tree.width[c] > tree.width[best]) best = c;
+      if (best >= 0) next = best;
+    } else if (key === "ArrowUp") next = Math.max(0, tree.parent[next]);
+    else if (key === "ArrowRight") {
+      for (let j = next + 1; j < tree.size; j++) if (tree.depth[j] === tree.depth[next]) { next = j; break; }
+    } else if (key === "ArrowLeft") {
+      for (let j = next - 1; j >= 0; j--) if (tree.depth[j] === tree.depth[next]) { next = j; break; }
+    } else if (key === "Home") { go(0); next = 0; }
+    else if (key === "Enter" || key === " ") go(next);
+    else if (key === "Escape") { next = Math.max(0, tree.parent[focus]); go(next); }
+    else return;
+    event.preventDefault();
+    cursor = next;
+    paint();
+    describe(next);
+    context.say(`Call ${tree.depth[next] + 1}: ${label(data, tree, next)} ${percent(tree.width[next])} of rounds`);
+  });
+  canvas.addEventListener("blur", () => {
+    cursor = -1;
+    paint();
+  });
+
+  describeLegend();
+  let named = "";
+  return {
+    element,
+    show: (value, parameters) => {
+      const fresh = model.tree(context.policy);
+      const name = parameters.get("lit") ?? "";
+      const changed = fresh !== tree;
+      tree = fresh;
+      if (changed) {
+        shown = null;
+        cursor = -1;
+      }
+      if (name !== named || changed) {
+        named = name;
+        light(name);
+        search.set(name);
+      }
+      focus = tree.at(value.replace(/[^yn]/g, ""));
+      facts.textContent = `${plural(context.policy.kind.length, "node")} in the graph, ${plural(tree.size, "place")} that rounds reach, at most ${plural(tree.deepest, "call")} deep`;
+      breadcrumbs();
+      describe(focus);
+      zoom();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+// Watch: the path of one animal through the graph, and what the policy knew on the way.
+import { ASK, GUESS } from "./data";
+import { about, answerWord, beliefList, effective, figureList, fill, h, percent, plural, sentence, signed, stepText } from "./dom";
+import { finder } from "./finder";
+import type { Context, View } from "./main";
+import { roundScore, type Gain, type Round } from "./model";
+import { animalOptions } from "./play";
+
+/** An answer that turns over in at least this share of measurements is marked. */
+export const SHAKY = 0.02;
+
+export function endingText(round: Round, cost: number): string {
+  const calls = round.steps.length;
+  if (round.ending === "solved") return `Found on call ${calls}: round score ${roundScore(true, calls, cost).toFixed(2)}`;
+  return round.ending === "spent" ? `Not found in ${plural(calls, "call")}: round score 0` : `Gives up after ${plural(calls, "call")}: round score 0`;
+}
+
+/** A margin as a bar to the left or right of zero, with its number. */
+export function marginMark(margin: number, flip: number): HTMLElement {
+  const shaky = flip >= SHAKY;
+  return h(
+    "span",
+    { class: `margin ${margin > 0 ? "yes" : "no"}${shaky ? " shaky" : ""}` },
+    h("span", { class: "scale", "aria-hidden": "true", "--share": Math.min(1, Math.abs(margin) / 3).toFixed(3) }),
+    h("span", { class: "figure" }, signed(margin)),
+    h("span", { class: "note" }, shaky ? `\u26a0 shaky: turns over in ${percent(flip)}` : ""),
+  );
+}
+
+export function watchView(context: Context): View {
+  const { data, model } = context;
+  const options = animalOptions(data);
+  const search = finder("Animal", "otter, say", options, (found) => context.go(context.link("watch", found.label)));
+  const body = h("div", {});
+  const element = h("section", { class: "watch", "aria-label": "Watch" }, h("p", { class: "lead" }, "One animal\u2019s path through the policy, answered as measured."), search.element, body);
+
+  function show(value: string): void {
+    search.set(value);
+    const wanted = value.trim().toLowerCase();
+    const found = options.find((option) => option.label === wanted);
+    if (!wanted) fill(body, suggestions());
+    else if (!found) fill(body, h("div", { class: "card empty" }, h("p", {}, `No animal called \u201c${value}\u201d among the ${model.n} that rounds hide.`)), suggestions());
+    else fill(body, ...path(found.id));
+  }
+
+  function suggestions(): HTMLElement {
+    const worst = Array.from(context.policy.score.keys()).sort((a, b) => context.policy.score[a] - context.policy.score[b] || a - b);
+    const some = worst.slice(0, 6);
+    const best = worst.slice(-6).reverse();
+    const links = (ids: number[]): HTMLElement =>
+      h("ul", { class: "chips" }, ...ids.map((id) => h("li", {}, h("a", { href: context.link("watch", options[id].label) }, options[id].label))));
+    return h("div", { class: "card empty" }, h("h2", {}, "Choose an animal"), h("p", {}, "The hardest for this policy:"), links(some), h("p", {}, "The easiest:"), links(best));
+  }
+
+  function path(candidate: number): HTMLElement[] {
+    const policy = context.policy;
+    const round = model.measured(policy)[candidate];
+    const steps = round.steps;
+    let belief = model.belief([]);
+    let bits = model.entropy(belief);
+    const items = steps.map((step, i) => {
+      const gains = step.kind === ASK ? model.gains(belief) : [];
+      const before = bits;
+      belief = model.belief(steps.slice(0, i + 1));
+      bits = model.entropy(belief);
+      return h(
+        "li",
+        { class: `step ${step.kind === GUESS ? "guess" : "ask"}` },
+        h("div", { class: "head" }, h("span", { class: "call" }, i + 1), h("h3", {}, stepText(data, step.kind, step.value)), answerWord(step.yes)),
+        h(
+          "div",
+          { class: "facts" },
+          step.kind === ASK ? marginMark(model.margin(candidate, step.value), model.flip(candidate, step.value)) : h("span", { class: "margin" }, h("span", { class: "note" }, step.yes ? "right" : "wrong: a call spent, one animal fewer")),
+          h("p", { class: "dim" }, `${before.toFixed(2)} \u2192 ${bits.toFixed(2)} bits \u00b7 about ${about(effective(bits))} left`),
+          gains.length > 0 && runnerUp(gains, step.value),
+        ),
+        beliefList(data, belief, model.likeliest(belief, 5), candidate),
+      );
+    });
+    const shaky = steps.filter((step) => step.kind === ASK && model.flip(candidate, step.value) >= SHAKY).length;
+    return [
+      h(
+        "div",
+        { class: "result card" },
+        h("h2", {}, sentence(options[candidate].label)),
+        h("p", { class: "verdict" }, endingText(round, data.cost)),
+        figureList([
+          ["Expected score", (100 * policy.score[candidate]).toFixed(1)],
+          ["Found", percent(policy.solved[candidate])],
+          ["Expected calls", policy.calls[candidate].toFixed(2)],
+          ["Shaky answers", String(shaky)],
+        ]),
+        h("p", {}, h("a", { href: context.link("policy", "", { lit: options[candidate].label }) }, "Show it in the whole policy")),
+      ),
+      h("ol", { class: "path" }, ...items),
+    ];
+  }
+
+  function runnerUp(gains: Gain[], asked: number): HTMLElement {
+    const rank = gains.findIndex((gain) => gain.question === asked);
+    const other = gains[rank === 0 ? 1 : 0];
+    return h(
+      "p",
+      { class: "dim" },
+      `Gains ${gains[rank].bits.toFixed(3)} bits${rank === 0 ? ", the most" : `, rank ${rank + 1}`}. `,
+      other && `${rank === 0 ? "Runner-up" : "Most"}: ${sentence(data.questions[other.question])} (${other.bits.toFixed(3)})`,
+    );
+  }
+
+  return { element, show };
+}
