@@ -40,22 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
     name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS and len(words) >= n), None)
-    if name is None:
-        return _overview(words)
     try:
-        target = _target(name)
-        import tyro  # slow to import: only once a command is known
-
-        result = tyro.cli(
-            target,
-            args=words[name.count(" ") + 1 :],
-            prog=f"wilkins {name}",
-            config=(tyro.conf.PositionalRequiredArgs,),
-        )
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except SystemExit as stop:  # tyro has explained a wrong flag, or printed the help
-        return stop.code if isinstance(stop.code, int) else 2
+        code = _overview(words) if name is None else _run(name, words[name.count(" ") + 1 :])
+        sys.stdout.flush()  # a reader who has left shows here rather than at exit
+        return code
     except UserError as error:
         print(f"wilkins {name}: {error}", file=sys.stderr)
         return 2
@@ -63,9 +51,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wilkins {name}: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of a pipe left (`| head`): nothing to report, and nothing to flush into it at exit.
+        # The reader of a pipe left (`| head`): nothing to report, and nowhere to flush to at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(name: str, flags: Sequence[str]) -> int:
+    target = _target(name)
+    import tyro  # slow to import: only once a command is known
+
+    try:
+        result = tyro.cli(target, args=flags, prog=f"wilkins {name}", config=(tyro.conf.PositionalRequiredArgs,))
+    except SystemExit as stop:  # tyro has explained a wrong flag, or printed the help
+        return stop.code if isinstance(stop.code, int) else 2
+    return result if isinstance(result, int) else 0
 
 
 def _target(name: str) -> Callable[..., Any]:

@@ -105,12 +105,19 @@ def test_a_check_that_says_no_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch
     assert wilkins.main(["validate"]) == 1
 
 
-def test_a_reader_who_leaves_early_sees_no_error() -> None:
+@pytest.mark.parametrize("words", [[], ["synth", "--help"]], ids=["overview", "help"])
+@pytest.mark.parametrize("buffered", [True, False])
+def test_a_reader_who_leaves_early_sees_no_error(words: list[str], buffered: bool) -> None:
     reading, writing = os.pipe()
     os.close(reading)
+    unbuffered = {"PYTHONUNBUFFERED": "" if buffered else "1"}
     with os.fdopen(writing, "w") as nobody:
         process = subprocess.run(
-            [sys.executable, "-m", "wilkins", "synth", "--help"], stdout=nobody, stderr=subprocess.PIPE, timeout=60
+            [sys.executable, "-m", "wilkins", *words],
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            env={**os.environ, **unbuffered},
         )
     assert process.stderr == b""
     assert process.returncode == 0
