@@ -109,7 +109,7 @@ def read_pool(path: Path, kind: str) -> Pool:
     Raises UserError for a missing, unreadable, non-UTF-8 or empty file.
     """
     raw = read_bytes(path, f"the {kind} pool")
-    return make_pool(kind, normalise(decode(raw, path)), raw, where=path.name)
+    return make_pool(kind, normalise(decode(raw, path)), raw, where=str(path))
 
 
 def decode(raw: bytes, path: Path) -> str:
