@@ -1,0 +1,319 @@
+"""`wilkins oracle build`, `show` and `compare`: measure a matrix, look at it, set two beside each other."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from env.errors import UserError
+from env.files import read_bytes
+from env.matrix import Matrix, load_matrix, save_matrix, with_provenance
+from env.numerics import Difference, FlipCurve, bits_only, difference, flip_curve
+from env.oracle.journal import Journal, sole_writer
+from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
+from env.package import EMBEDDED, SPLITS, Package, load_package
+from env.pools import Pool, decode, read_pool, read_split
+
+NEAR = (0.1, 0.25)
+"""Margins this near zero are reported as near a tie."""
+
+
+def build(
+    package: Path = EMBEDDED,
+    model: str = MODEL,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    gguf: Path | None = None,
+    animals: str = "all",
+    questions: Path | None = None,
+    matrix: str = "matrix.npz",
+) -> int:
+    """Measure what is missing in a package's matrix with a language model, and stop when nothing is.
+
+    Finished rows are on the disk at once: stop the command in any way and run it again to go on.
+
+    Args:
+        package: Folder of the pools; the matrix is made there.
+        model: Name on the hub, or a local folder.
+        revision: Revision of the hub's model and tokenizer; the official one by default.
+        dtype: auto (bfloat16 on a GPU, float32 on a CPU), bfloat16, float16 or float32.
+        device: auto, cpu, cuda or cuda:N.
+        gguf: A model in GGUF form instead, dequantised to dtype.
+        animals: all, hidden, dev, test1, or a text or CSV file of animal names.
+        questions: Text file of question names; all questions by default.
+        matrix: Name of the matrix file in the package.
+    """
+    console = Console()
+    found = load_package(package)
+    path = found.path / matrix
+    if Path(matrix).name != matrix or not matrix.endswith(".npz"):
+        raise UserError(f"--matrix {matrix!r}: give the name of an .npz file in the package, without a folder")
+    animal_ids, question_ids = _chosen_animals(found, animals), _chosen_questions(found, questions)
+    with sole_writer(found.path):
+        stored = _stored(path, found)
+        journal_path = path.with_suffix(".journal")
+        if not journal_path.exists() and stored.measured[np.ix_(animal_ids, question_ids)].all():
+            console.print(f"{path}: nothing is missing for {animal_ids.size} animals x {question_ids.size} questions")
+            return 0
+        source = find_source(model, revision, gguf, dtype, device)
+        console.print(f"loading {source.name} ({source.dtype}, {source.device})")
+        tokenizer = load_tokenizer(source)
+        from env.oracle.measure import Oracle  # imports torch
+        from env.oracle.prompt import ChatPrompts
+
+        prompts = ChatPrompts(tokenizer)
+        identity = {
+            "model": source.name,
+            "revision": source.revision,
+            "dtype": source.dtype,
+            "prompt_sha256": prompts.sha256,
+            "animals_sha256": found.animals.sha256,
+            "questions_sha256": found.questions.sha256,
+        }
+        _check_same(path, stored, identity)
+        journal = Journal(journal_path, identity, stored.margin.shape)
+        try:
+            measured = journal.fold(stored).measured
+            wanted = [
+                (int(animal_id), found.animals.names[animal_id], question_ids[~measured[animal_id, question_ids]])
+                for animal_id in animal_ids
+                if not measured[animal_id, question_ids].all()
+            ]
+            if wanted:
+                oracle = Oracle(load_model(source), prompts)
+                _measure(oracle, wanted, found.questions.names, journal, console)
+        finally:
+            # Whatever ended the run, an interrupt or a full disk, what is finished goes into the matrix.
+            journal.close()
+            if journal.rows:
+                kept = _stored(path, found)
+                save_matrix(path, journal.fold(with_provenance(kept, **_made_by(kept.provenance, identity))))
+                console.print(f"{path}: {len(journal.rows)} rows added")
+            journal.remove()
+    return 0
+
+
+def _measure(oracle: Any, wanted: list[Any], questions: tuple[str, ...], journal: Journal, console: Console) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("pairs"),
+        TextColumn("{task.fields[rate]:.1f}/s"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[near]:.1%} near a tie"),
+    )
+    near = done = 0
+    with Progress(*columns, console=console, speed_estimate_period=600) as progress:
+        task = progress.add_task("", total=sum(ids.size for _, _, ids in wanted), rate=0.0, near=0.0)
+        for row in oracle.rows(wanted, questions):
+            journal.append(row)
+            done += row.margin.size
+            near += int((np.abs(row.margin) < NEAR[0]).sum())
+            elapsed = progress.tasks[0].elapsed or 1e-9
+            progress.update(task, advance=row.margin.size, rate=done / elapsed, near=near / done)
+
+
+def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str, Any]:
+    """Provenance entries of a fold: what is there stays, another builder is named beside the first."""
+    import importlib.metadata
+
+    import torch
+    import transformers
+
+    version = importlib.metadata.version("wilkins")
+    builder = f"wilkins {version}, transformers {transformers.__version__}, torch {torch.__version__}"
+    known = str(before.get("builder", ""))
+    if known and builder not in known:
+        builder = f"{known}; {builder}"
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {**identity, "created": today, **before, "builder": builder, "prompt_sha256": identity["prompt_sha256"]}
+
+
+def _stored(path: Path, package: Package) -> Matrix:
+    if path.exists():
+        return load_matrix(path, package.animals, package.questions)
+    shape = (len(package.animals), len(package.questions))
+    pools = {"animals_sha256": package.animals.sha256, "questions_sha256": package.questions.sha256}
+    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), pools)
+
+
+def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None:
+    """Refuse to mix two measurements in one matrix."""
+    if not stored.measured.any():
+        return
+    # A digest of the weights says more than a name, which a copied file may have lost.
+    keys = ["revision", "dtype", "prompt_sha256"] + (["model"] if ":" not in identity["revision"] else [])
+    for key in keys:
+        if key == "prompt_sha256" and key not in stored.provenance:
+            continue
+        if stored.provenance.get(key) != identity[key]:
+            raise UserError(
+                f"{path}: its answers were measured with {key} {stored.provenance.get(key)}, now it is {identity[key]}; "
+                f"use those settings, or another file name with --matrix"
+            )
+
+
+def _chosen_animals(package: Package, choice: str) -> np.ndarray:
+    if choice == "all":
+        return np.arange(len(package.animals))
+    if choice in SPLITS:
+        ids: np.ndarray = getattr(package, choice)
+        return ids
+    path = Path(choice)
+    if not path.is_file():
+        raise UserError(f"--animals {choice!r}: neither a split ({', '.join(SPLITS)}) nor a file")
+    if path.suffix == ".csv":
+        return read_split(path, package.animals)
+    return _named(path, package.animals)
+
+
+def _chosen_questions(package: Package, path: Path | None) -> np.ndarray:
+    return np.arange(len(package.questions)) if path is None else _named(path, package.questions)
+
+
+def _named(path: Path, pool: Pool) -> np.ndarray:
+    """Identifiers of the names in a text file, one a line, ascending and without repetition."""
+    lines = decode(read_bytes(path, f"the list of {pool.kind}"), path).splitlines()
+    ids = [pool.find(line, where=f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not ids:
+        raise UserError(f"{path}: no {pool.kind} in it; give one name a line")
+    return np.unique(np.array(ids, np.int64))
+
+
+def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:
+    """Say how much of a package's matrix is measured, by what, and how far it can be trusted.
+
+    Args:
+        package: Folder of the pools and the matrix.
+        matrix: Name of the matrix file in the package.
+    """
+    console = Console()
+    found = load_package(package)
+    stored = load_matrix(found.path / matrix, found.animals, found.questions)
+    journal = (found.path / matrix).with_suffix(".journal")
+    if journal.exists():
+        console.print(f"{journal.name}: rows of a build that was stopped; the next build takes them in")
+    measured = stored.measured
+    console.print(
+        f"{found.path / matrix}: {int(measured.sum())} of {measured.size} pairs measured, "
+        f"{int(measured.all(axis=1).sum())} of {len(found.animals)} animals whole"
+    )
+    for key, value in sorted(stored.provenance.items()):
+        console.print(f"  {key}: {value}", markup=False, highlight=False)
+    if not measured.any():
+        return 0
+    margin = np.abs(stored.margin[measured])
+    shares = ", ".join(f"{np.mean(margin < bound):.1%} within {bound}" for bound in NEAR)
+    console.print(f"margins: {shares} of zero; {stored.answer[measured].mean():.1%} yes")
+    wrong = (stored.margin > 0) != (stored.answer == 1)
+    console.print(f"answers on the other side of their margin: {int((wrong & measured).sum())}")
+    with np.errstate(invalid="ignore"):
+        share = np.where(measured, stored.answer, 0).sum(axis=0) / measured.sum(axis=0)
+        shaky = ((np.abs(stored.margin) < NEAR[0]) & measured).sum(axis=0) / measured.sum(axis=0)
+    asked = np.flatnonzero(measured.any(axis=0))
+    balanced = asked[np.argsort(np.abs(share[asked] - 0.5), kind="stable")][:20]
+    shakiest = asked[np.argsort(-shaky[asked], kind="stable")][:20]
+    table = Table("most balanced", "yes", "shakiest", f"within {NEAR[0]}")
+    for one, other in zip(balanced, shakiest, strict=True):
+        names = found.questions.names
+        table.add_row(names[one], f"{share[one]:.1%}", names[other], f"{shaky[other]:.1%}")
+    console.print(table)
+    groups = _equal_rows(stored)
+    console.print(f"animals that no policy can tell apart: {sum(map(len, groups))} in {len(groups)} groups")
+    for group in groups:
+        console.print("  " + ", ".join(found.animals.names[animal_id] for animal_id in group), markup=False)
+    return 0
+
+
+def _equal_rows(matrix: Matrix) -> list[list[int]]:
+    """Groups of whole rows with the same answers, animal ids ascending."""
+    rows: dict[bytes, list[int]] = {}
+    for animal_id in np.flatnonzero(matrix.measured.all(axis=1)):
+        rows.setdefault(matrix.answer[animal_id].tobytes(), []).append(int(animal_id))
+    return [group for group in rows.values() if len(group) > 1]
+
+
+def compare(
+    a: tyro.conf.Positional[Path],
+    b: tyro.conf.Positional[Path],
+    write_noise: bool = False,
+) -> int:
+    """Set two measurements of the same pools beside each other: flipped answers, and the noise to train with.
+
+    Args:
+        a: A package, or a matrix file that lies beside its pools.
+        b: The other one; a file without pools beside it is read with the first one's.
+        write_noise: Record the noise in the first one's matrix, where training finds it.
+    """
+    first, second = _matrix_file(a), _matrix_file(b)
+    folder = first.parent
+    animals = read_pool(folder / "animals_pool.txt", "animals")
+    questions = read_pool(folder / "questions_pool.txt", "questions")
+    local, other = load_matrix(first, animals, questions), load_matrix(second, animals, questions)
+    if not (local.measured & other.measured).any():
+        raise UserError(f"{first} and {second} share no measured pair; measure some animals in both")
+    found, curve = difference(local, other), flip_curve(local, other)
+    console = Console()
+    console.print(f"{found.pairs} pairs of {found.animals} animals are measured in both")
+    console.print(f"{found.flips} answers flip ({found.flips / found.pairs:.2%})")
+    bits = bits_only(local) or bits_only(other)
+    if not bits:
+        console.print(
+            f"margin difference: noise {found.noise:.4f} +- {found.noise_error:.4f} (robust), standard deviation "
+            f"{found.deviation:.4f}, mean {found.mean:+.4f}, largest {found.largest:.3f}"
+        )
+    console.print(_flip_table(curve))
+    if write_noise:
+        if bits:
+            raise UserError(f"no noise between {first} and {second}: one of them holds answers without margins")
+        with sole_writer(folder):
+            kept = load_matrix(first, animals, questions)
+            save_matrix(first, with_provenance(kept, **_noise_entries(found, other, second)))
+        console.print(f"{first}: noise {found.noise:.4f} recorded")
+    return 0
+
+
+def _noise_entries(found: Difference, other: Matrix, path: Path) -> dict[str, Any]:
+    against = ", ".join(str(other.provenance.get(key)) for key in ("model", "revision", "dtype"))
+    return {
+        "noise": round(found.noise, 6),
+        "noise_error": round(found.noise_error, 6) if np.isfinite(found.noise_error) else None,
+        "noise_source": f"{path.name} ({against}): {found.pairs} pairs of {found.animals} animals, {found.flips} flips",
+    }
+
+
+def _flip_table(curve: FlipCurve) -> Table:
+    table = Table("|margin|", "pairs", "flips", "flipped", "Gaussian", "fit", "")
+    for low, high, pairs, flips, gaussian in zip(
+        curve.edges[:-1], curve.edges[1:], curve.pairs, curve.flips, curve.gaussian, strict=True
+    ):
+        middle = (low + high) / 2 if np.isfinite(high) else low
+        share = flips / pairs if pairs else 0.0
+        table.add_row(
+            f"{low:g} to {high:g}" if np.isfinite(high) else f"over {low:g}",
+            str(pairs),
+            str(flips),
+            f"{share:.1%}" if pairs else "",
+            f"{gaussian:.1%}" if pairs else "",
+            f"{float(curve.at(middle)):.1%}",
+            "█" * round(40 * share),
+        )
+    return table
+
+
+def _matrix_file(path: Path) -> Path:
+    if path.is_dir():
+        return path / "matrix.npz"
+    if not path.exists():
+        raise UserError(f"no package and no matrix file {path}")
+    return path

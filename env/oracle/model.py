@@ -1,0 +1,141 @@
+"""Finding and loading the language model: hub name, local folder or GGUF file, and what identifies it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from env.errors import UserError
+
+MODEL = "Qwen/Qwen2.5-3B-Instruct"
+REVISION = "aa8e72537993ba99e69dfaafa59ed015b17504d1"
+"""The official model, and the revision passed to tokenizer and model alike."""
+
+DTYPES = ("auto", "bfloat16", "float16", "float32")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from, and the settings that its answers depend on."""
+
+    name: str
+    """What provenance calls it: the hub's name, or the folder's or file's."""
+    revision: str
+    """The hub's revision; for local files `sha256:` and the digest of what the weights and tokenizer are read from."""
+    dtype: str
+    device: str
+    place: str
+    """First argument of `from_pretrained`."""
+    options: dict[str, Any]
+    """Its further arguments, for tokenizer and model alike."""
+
+
+def find_source(model: str, revision: str | None, gguf: Path | None, dtype: str, device: str) -> Source:
+    """Settle name, revision, dtype and device; nothing is loaded, local files are digested.
+
+    dtype `auto` is bfloat16 on a GPU and float32 on a CPU, as the official code has it. Raises
+    UserError for missing libraries, files, devices or unknown choices.
+    """
+    missing = [name for name in ("transformers", "accelerate", "gguf") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UserError(f"{' and '.join(missing)} missing, needed to run a model; pip install 'wilkins[oracle]'")
+    import torch
+
+    if dtype not in DTYPES:
+        raise UserError(f"unknown dtype {dtype!r}; choose one of {', '.join(DTYPES)}")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise UserError(f"device {device!r} cannot be used: {first_line(error)}; choose cpu, or auto") from None
+    if dtype == "auto":
+        dtype = "bfloat16" if device.startswith("cuda") else "float32"
+    if gguf is not None:
+        if not gguf.is_file():
+            raise UserError(f"no GGUF file {gguf}; give the path of a model in GGUF form")
+        options = {"gguf_file": gguf.name, "local_files_only": True}
+        return Source(gguf.stem, f"sha256:{_digest([gguf])}", dtype, device, str(gguf.parent), options)
+    folder = Path(model)
+    if folder.is_dir():
+        files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors", ".bin", ".jinja"))
+        _check_folder(folder, {path.name for path in files})
+        place, options = str(folder), {"local_files_only": True}
+        return Source(folder.resolve().name, f"sha256:{_digest(files)}", dtype, device, place, options)
+    if model.startswith((".", "/", "~")) or model.count("/") > 1:
+        raise UserError(f"no model folder {model}; give a folder, a hub name such as {MODEL}, or --gguf FILE")
+    revision = revision or (REVISION if model == MODEL else "main")
+    return Source(model, revision, dtype, device, model, {"revision": revision})
+
+
+def _check_folder(folder: Path, names: set[str]) -> None:
+    wanted = {
+        "config.json": {"config.json"},
+        "tokenizer.json (or vocab.json)": {"tokenizer.json", "vocab.json"},
+        "tokenizer_config.json": {"tokenizer_config.json"},
+        "model.safetensors (or its parts with model.safetensors.index.json)": {
+            "model.safetensors",
+            "model.safetensors.index.json",
+            "pytorch_model.bin",
+            "pytorch_model.bin.index.json",
+        },
+    }
+    missing = [what for what, any_of in wanted.items() if not any_of & names]
+    if missing:
+        raise UserError(f"model folder {folder} lacks {', '.join(missing)}; copy the whole model there")
+
+
+def _digest(files: list[Path]) -> str:
+    """SHA-256 of one file, or of the names and digests of several."""
+    digests = []
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(files) == 1:
+        return digests[0]
+    listing = "".join(f"{path.name} {digest}\n" for path, digest in zip(files, digests, strict=True))
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def load_tokenizer(source: Source) -> Any:
+    """The model's tokenizer; raises UserError that says what is missing and how to point at a local copy."""
+    from transformers import AutoTokenizer
+
+    return _load(AutoTokenizer, source)
+
+
+def load_model(source: Source) -> Any:
+    """The model in evaluation mode on its device, with scaled-dot-product attention; raises UserError likewise."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    options = {"dtype": getattr(torch, source.dtype), "attn_implementation": "sdpa"}
+    return _load(AutoModelForCausalLM, source, **options).to(source.device).eval()
+
+
+def _load(loader: Any, source: Source, **options: Any) -> Any:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        return loader.from_pretrained(source.place, **source.options, **options)
+    # Loaders of many formats meet here, each with exceptions of its own; none of them is worth a traceback.
+    except Exception as error:
+        wanted = "config.json, generation_config.json, tokenizer.json, tokenizer_config.json and model*.safetensors"
+        hint = (
+            "the file may be damaged or of an architecture that transformers cannot read"
+            if source.options.get("local_files_only")
+            else f"without network, copy {wanted} of that revision into a folder and give --model FOLDER, or --gguf FILE"
+        )
+        raise UserError(f"cannot load {source.name} ({source.revision}): {first_line(error)}; {hint}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """First line of an exception's text, or its name."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
