@@ -13,11 +13,12 @@ import numpy as np
 import tyro
 from rich.console import Console
 
-from env.belief import FLOOR, answer_probability
+from env.belief import FLOOR
 from env.errors import UserError
 from env.files import write_whole
 from env.package import Package, load_package
 from env.rules import BUDGET, COST, limit, limit_calls
+from export.evaluate import platform_probability
 from export.graph import Graph, read_graph
 from export.score import expected, walk
 
@@ -96,7 +97,7 @@ def page_data(
     levels = sorted({*NOISE_LEVELS, float(noise)})
     policies = []
     for name, graph in graphs.items():
-        outcomes = [expected(graph, answer_probability(margin, level, floor=0.0), candidates) for level in levels]
+        outcomes = [expected(graph, platform_probability(package, candidates, level), candidates) for level in levels]
         at_noise = outcomes[levels.index(noise)]
         policies.append(
             {

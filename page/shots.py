@@ -46,4 +46,11 @@ def main(page_file: Path, folder: Path, states: list[str], widths: list[int], sc
 
 if __name__ == "__main__":
     page, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    main(page, folder, sys.argv[3].split(",") if len(sys.argv) > 3 else list(STATES), [int(w) for w in sys.argv[4].split(",")] if len(sys.argv) > 4 else [360, 1280], sys.argv[5].split(",") if len(sys.argv) > 5 else ["light", "dark"], True)
+    main(
+        page,
+        folder,
+        sys.argv[3].split(",") if len(sys.argv) > 3 else list(STATES),
+        [int(w) for w in sys.argv[4].split(",")] if len(sys.argv) > 4 else [360, 1280],
+        sys.argv[5].split(",") if len(sys.argv) > 5 else ["light", "dark"],
+        True,
+    )

@@ -4,11 +4,31 @@ import { scaleBand, scaleLinear } from "d3-scale";
 import { create } from "d3-selection";
 import { line, symbol, symbolCircle, symbolDiamond2, symbolSquare2, symbolTriangle2 } from "d3-shape";
 import type { Data, Policy } from "./data";
-import { percent } from "./dom";
+import { fill, h, percent } from "./dom";
 import type { Model } from "./model";
 
 const SHAPES = [symbolCircle, symbolSquare2, symbolTriangle2, symbolDiamond2];
-const WIDTH = 520;
+/** A place that draws a chart as wide as it is, and again when that changes. */
+export function frame(): { element: HTMLElement; show(draw: (width: number) => SVGSVGElement): void } {
+  const element = h("div", { class: "frame" });
+  let drawing: ((width: number) => SVGSVGElement) | undefined;
+  let width = 0;
+  const paint = (): void => {
+    if (drawing && width > 0) fill(element, drawing(width));
+  };
+  new ResizeObserver(() => {
+    if (element.clientWidth === width) return;
+    width = element.clientWidth;
+    paint();
+  }).observe(element);
+  return {
+    element,
+    show: (draw) => {
+      drawing = draw;
+      paint();
+    },
+  };
+}
 
 export interface Calls {
   /** Share of rounds solved on each call, index 1 to the budget. */
@@ -42,18 +62,18 @@ export function meanCalls(calls: Calls): number {
 }
 
 /** Bars of calls to the solution, and of lost rounds, with the limit's mean as a line. */
-export function histogram(data: Data, calls: Calls, title: string, highest?: number): SVGSVGElement {
-  const height = 250;
+export function histogram(data: Data, calls: Calls, title: string, width: number, highest?: number): SVGSVGElement {
+  const height = 260;
   const margin = { top: 26, right: 8, bottom: 38, left: 44 };
   const names = [...Array.from({ length: data.budget }, (_, i) => String(i + 1)), "lost"];
   const values = [...calls.solved.slice(1), calls.lost];
-  const x = scaleBand(names, [margin.left, WIDTH - margin.right]).paddingInner(0.14).paddingOuter(0.05);
+  const x = scaleBand(names, [margin.left, width - margin.right]).paddingInner(0.14).paddingOuter(0.05);
   const y = scaleLinear([0, highest ?? Math.max(...values, 0.01)], [height - margin.bottom, margin.top]).nice(4);
   const text = values.map((share, i) => (share > 0 ? `${names[i] === "lost" ? "lost" : `call ${names[i]}`} ${percent(share)}` : "")).filter(Boolean).join(", ");
-  const svg = create("svg").attr("viewBox", `0 0 ${WIDTH} ${height}`).attr("class", "plot").attr("role", "img").attr("aria-label", `${title}: ${text}`);
-  svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`).call(axisLeft(y).ticks(4).tickSize(-(WIDTH - margin.left - margin.right)).tickFormat((v) => `${Math.round(100 * Number(v))} %`));
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - margin.bottom})`).call(axisBottom(x).tickSize(0).tickPadding(8));
-  svg.append("text").attr("class", "axis-name").attr("x", (margin.left + WIDTH) / 2).attr("y", height - 4).attr("text-anchor", "middle").text("call that finds the animal");
+  const svg = create("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("class", "plot").attr("role", "img").attr("aria-label", `${title}: ${text}`);
+  svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`).call(axisLeft(y).ticks(4).tickSize(-(width - margin.left - margin.right)).tickFormat((v) => `${Math.round(100 * Number(v))} %`));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - margin.bottom})`).call(axisBottom(x).tickValues(names.filter((_, i) => width > 420 || i === data.budget || i % 3 === 1)).tickSize(0).tickPadding(8));
+  svg.append("text").attr("class", "axis-name").attr("x", (margin.left + width) / 2).attr("y", height - 4).attr("text-anchor", "middle").text("call that finds the animal");
   const bars = svg.append("g");
   values.forEach((share, i) => {
     const at = x(names[i])!;
@@ -74,22 +94,22 @@ export function histogram(data: Data, calls: Calls, title: string, highest?: num
 }
 
 /** Mean score of each policy at every noise level, under the limit. */
-export function curves(data: Data, policies: readonly Policy[]): SVGSVGElement {
-  const height = 270;
+export function curves(data: Data, policies: readonly Policy[], width: number): SVGSVGElement {
+  const height = 260;
   const margin = { top: 22, right: 14, bottom: 38, left: 44 };
   const low = Math.min(...policies.flatMap((policy) => policy.curve));
-  const x = scaleLinear([0, data.levels.at(-1)!], [margin.left + 6, WIDTH - margin.right - 6]);
+  const x = scaleLinear([0, data.levels.at(-1)!], [margin.left + 6, width - margin.right - 6]);
   const y = scaleLinear([Math.max(0, low - 1), data.limit.score + 0.5], [height - margin.bottom, margin.top]).nice(5);
   const text = policies.map((policy) => `${policy.name} ${policy.curve.map((score, i) => `${score.toFixed(1)} at ${data.levels[i]}`).join(", ")}`).join("; ");
-  const svg = create("svg").attr("viewBox", `0 0 ${WIDTH} ${height}`).attr("class", "plot").attr("role", "img").attr("aria-label", `Score against noise: ${text}; limit ${data.limit.score.toFixed(1)}`);
-  svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`).call(axisLeft(y).ticks(5).tickSize(-(WIDTH - margin.left - margin.right)));
+  const svg = create("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("class", "plot").attr("role", "img").attr("aria-label", `Score against noise: ${text}; limit ${data.limit.score.toFixed(1)}`);
+  svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`).call(axisLeft(y).ticks(5).tickSize(-(width - margin.left - margin.right)));
   svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - margin.bottom})`).call(axisBottom(x).tickValues(data.levels).tickSize(4).tickFormat((v) => String(v)));
-  svg.append("text").attr("class", "axis-name").attr("x", (margin.left + WIDTH) / 2).attr("y", height - 4).attr("text-anchor", "middle").text("noise, in margin units");
+  svg.append("text").attr("class", "axis-name").attr("x", (margin.left + width) / 2).attr("y", height - 4).attr("text-anchor", "middle").text("noise, in margin units");
   const here = svg.append("g").attr("class", "here");
   here.append("line").attr("x1", x(data.noise)).attr("x2", x(data.noise)).attr("y1", margin.top).attr("y2", height - margin.bottom);
   const limit = svg.append("g").attr("class", "limit");
-  limit.append("line").attr("x1", margin.left).attr("x2", WIDTH - margin.right).attr("y1", y(data.limit.score)).attr("y2", y(data.limit.score));
-  limit.append("text").attr("x", WIDTH - margin.right).attr("y", y(data.limit.score) - 5).attr("text-anchor", "end").text(`limit ${data.limit.score.toFixed(2)}`);
+  limit.append("line").attr("x1", margin.left).attr("x2", width - margin.right).attr("y1", y(data.limit.score)).attr("y2", y(data.limit.score));
+  limit.append("text").attr("x", width - margin.right).attr("y", y(data.limit.score) - 5).attr("text-anchor", "end").text(`limit ${data.limit.score.toFixed(2)}`);
   const path = line<number>((_, i) => x(data.levels[i]), (score) => y(score));
   policies.forEach((policy) => {
     const order = data.policies.indexOf(policy);

@@ -1,5 +1,5 @@
 // Compare: the same figures, curves, trees and paths of all policies side by side.
-import { callsOf, curves, histogram, seriesMark } from "./chart";
+import { callsOf, curves, frame, histogram, seriesMark } from "./chart";
 import { ASK, GUESS, type Policy } from "./data";
 import { answerWord, fill, h, percent, signed, stepText } from "./dom";
 import { finder } from "./finder";
@@ -52,6 +52,13 @@ export function compareView(context: Context): View {
   );
   const calls = policies.map((policy) => callsOf(model, policy, true));
   const highest = Math.max(...calls.flatMap(({ solved, lost }) => [...solved, lost]));
+  const lines = frame();
+  lines.show((width) => curves(data, policies, width));
+  const charts = policies.map((policy, i) => {
+    const chart = frame();
+    chart.show((width) => histogram(data, calls[i], `Calls of ${policy.name}`, width, highest));
+    return chart;
+  });
   const canvases = policies.map((policy) => h("canvas", { role: "img", "aria-label": `The tree of ${policy.name}` }));
 
   const against = h("select", { id: "against", onchange: () => differences() }, ...policies.slice(1).map((policy) => h("option", {}, policy.name)));
@@ -62,9 +69,9 @@ export function compareView(context: Context): View {
   const element = h(
     "section",
     { class: "compare", "aria-label": "Compare" },
-    h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures" }, table)),
-    h("div", { class: "card" }, h("h2", {}, "Score against noise"), h("p", { class: "keys" }, ...policies.map(name)), h("div", { class: "frame one" }, curves(data, policies))),
-    h("div", { class: "card" }, h("h2", {}, `Calls at noise ${data.noise}`), h("div", { class: "side" }, ...policies.map((policy, i) => h("div", {}, name(policy), h("div", { class: "frame" }, histogram(data, calls[i], `Calls of ${policy.name}`, highest)))))),
+    h("div", { class: "beside" }, h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures" }, table)),
+    h("div", { class: "card" }, h("h2", {}, "Score against noise"), h("p", { class: "keys" }, ...policies.map(name)), lines.element)),
+    h("div", { class: "card" }, h("h2", {}, `Calls at noise ${data.noise}`), h("div", { class: "side" }, ...policies.map((policy, i) => h("div", {}, name(policy), charts[i].element)))),
     h(
       "div",
       { class: "card" },
@@ -128,13 +135,14 @@ export function compareView(context: Context): View {
     canvases.forEach((canvas, i) => {
       const box = canvas.parentElement!.getBoundingClientRect();
       if (!box.width) return;
+      const tree = model.tree(policies[i]);
+      const rows = Math.max(...policies.map((policy) => windowOf(model.tree(policy), 0, { width: box.width, height: 0 }).rows));
       const ratio = window.devicePixelRatio || 1;
       canvas.width = Math.round(box.width * ratio);
       canvas.height = Math.round(box.height * ratio);
       const pen = canvas.getContext("2d")!;
       pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-      const tree = model.tree(policies[i]);
-      draw(pen, data, tree, { ...windowOf(tree, 0, 0), rows: data.budget + 1 }, box, colours, "call", null, -1);
+      draw(pen, data, tree, { ...windowOf(tree, 0, box), rows }, box, colours, "call", null, -1);
     });
   }
 

@@ -39,10 +39,11 @@ export function stepText(data: Data, kind: number, value: number): string {
 }
 
 export function percent(p: number): string {
-  if (p <= 0) return "0 %";
-  if (p < 0.001) return "< 0.1 %";
-  if (p > 0.9995 && p < 1) return "> 99.9 %";
-  return `${(100 * p).toFixed(p < 0.0995 ? 1 : p > 0.995 && p < 1 ? 1 : 0)} %`;
+  if (p <= 0) return "0\u00a0%";
+  if (p < 0.001) return "<\u00a00.1\u00a0%";
+  if (p > 1 - 1e-9) return "100\u00a0%";
+  if (p > 0.9995) return ">\u00a099.9\u00a0%";
+  return `${(100 * p).toFixed(p < 0.0995 ? 1 : p > 0.995 ? 1 : 0)}\u00a0%`;
 }
 
 export const signed = (x: number, digits = 2): string => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(digits)}`;

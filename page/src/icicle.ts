@@ -31,7 +31,7 @@ export function palette(): Palette {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const style = getComputedStyle(document.documentElement);
   const call = interpolateRgbBasis(dark ? ["#1d3a4d", "#2f6482", "#5a97ad", "#a5cbbf", "#ece6b4"] : ["#1f4a63", "#3a7793", "#74abbc", "#b5d4cb", "#efe9c6"]);
-  const scales: Record<Colouring, (t: number) => string> = { call, score: interpolateCividis };
+  const scales: Record<Colouring, (t: number) => string> = { call, score: (t) => interpolateCividis(dark ? 0.2 + 0.8 * t : 0.96 * t) };
   const fill = {} as Palette["fill"];
   const text = {} as Palette["text"];
   for (const [name, scale] of Object.entries(scales) as [Colouring, (t: number) => string][]) {
@@ -56,14 +56,42 @@ function luminance(colour: string): number {
   return 0.2126 * channel[0] + 0.7152 * channel[1] + 0.0722 * channel[2];
 }
 
-export function shade(tree: Tree, i: number, colouring: Colouring, budget: number): number {
-  const share = colouring === "call" ? tree.depth[i] / (budget - 1) : Math.max(0, (tree.score[i] - 0.5) / 0.48);
-  return Math.min(STEPS - 1, Math.round(share * (STEPS - 1)));
+export function shade(tree: Tree, i: number, colouring: Colouring): number {
+  const [low, high] = range(tree, colouring);
+  const share = ((colouring === "call" ? tree.depth[i] + 1 : 100 * tree.score[i]) - low) / (high - low);
+  return Math.round(Math.min(1, Math.max(0, share)) * (STEPS - 1));
 }
 
 export function label(data: Data, tree: Tree, i: number): string {
   if (tree.kind[i] === STOP) return "Not found";
   return tree.kind[i] === GUESS ? guessText(data.animals[tree.value[i]]) : sentence(data.questions[tree.value[i]]);
+}
+
+/** What tells one question from the next, without the words that most share. */
+function short(data: Data, tree: Tree, i: number): string {
+  if (tree.kind[i] === STOP) return "lost";
+  if (tree.kind[i] === GUESS) return `${data.animals[tree.value[i]]}?`;
+  return data.questions[tree.value[i]].replace(/^(is|does|can|has|was|are|do|would|will) (it|they|this animal|the animal) ((have|live|be|a|an|the) )*/, "");
+}
+
+const ranges = new WeakMap<Tree, Record<Colouring, [number, number]>>();
+
+/** Calls or scores (x100) between which the colours run: of scores, those of all but the few worst rounds. */
+export function range(tree: Tree, colouring: Colouring): [number, number] {
+  let found = ranges.get(tree);
+  if (!found) {
+    const scores = Array.from({ length: tree.size }, (_, i) => i).filter((i) => tree.kind[i] !== STOP).sort((a, b) => tree.score[a] - tree.score[b]);
+    const total = scores.reduce((sum, i) => sum + tree.width[i], 0);
+    const quantile = (share: number): number => {
+      let mass = 0;
+      for (const i of scores) if ((mass += tree.width[i]) >= share * total) return 100 * tree.score[i];
+      return 98;
+    };
+    const low = Math.floor(quantile(0.02));
+    found = { call: [1, Math.max(2, tree.deepest + 1)], score: [low, Math.max(low + 1, Math.ceil(quantile(0.98)))] };
+    ranges.set(tree, found);
+  }
+  return found[colouring];
 }
 
 const hatched = new WeakMap<Palette, CanvasPattern>();
@@ -129,30 +157,26 @@ export function draw(
       const x1 = Math.min(width + 1, left + full);
       const light = lit ? lit[i] : 1;
       const wide = Math.max(x1 - x0 - (full > 4 ? gap : 0), light > 0.02 && lit ? 2 : 0.5);
-      const at = shade(tree, i, colouring, data.budget);
+      const at = shade(tree, i, colouring);
       const style = colours.fill[colouring][at];
       const stop = tree.kind[i] === STOP;
-      if (lit) context.globalAlpha = 0.12 + 0.88 * light;
+      if (lit) context.globalAlpha = 0.2 + 0.8 * light;
       if (stop) {
         context.fillStyle = full > 3 ? hatch(context, colours) : colours.lost;
         last = "";
       } else if (style !== last) context.fillStyle = last = style;
       const guess = tree.kind[i] === GUESS;
-      // A guess is a low bar with a foot, so that it differs from a question by shape.
-      context.fillRect(x0, y, wide, row - gap);
-      if (guess && row > 7 && wide > 2) {
-        context.fillStyle = colours.paper;
-        context.fillRect(x0, y + row * 0.72, wide, row * 0.28);
-        context.fillStyle = style;
-        context.fillRect(x0, y + row - gap - 2, wide, 2);
-        last = style;
-      }
-      if (full > 34 && row > 13 && light > 0.05) {
+      // A guess is lower, so that it differs from a question by shape and not by colour alone.
+      const tall = guess ? Math.max(1, row * 0.62) : row - gap;
+      context.fillRect(x0, y, wide, tall);
+      if (full > 34 && row > 13) {
         const room = x1 - Math.max(0, x0) - 10;
-        const text = fit(context, label(data, tree, i), room);
+        const text = fit(context, label(data, tree, i), room) || fit(context, short(data, tree, i), room, true);
         if (text) {
-          context.fillStyle = stop ? colours.ink : colours.text[colouring][at];
-          context.fillText(text, Math.max(0, x0) + 5, y + (row - gap) * (guess ? 0.38 : 0.52));
+          const faint = light < 0.5;
+          if (faint) context.globalAlpha = 0.55;
+          context.fillStyle = stop || faint ? colours.ink : colours.text[colouring][at];
+          context.fillText(text, Math.max(0, x0) + 5, y + tall * 0.53);
           last = "";
         }
       }
@@ -179,14 +203,14 @@ const getFont = (): string => (font ||= getComputedStyle(document.body).fontFami
 
 const widths = new Map<string, number>();
 
-/** The text, shortened with an ellipsis to `room` pixels; nothing where not three letters fit. */
-function fit(context: CanvasRenderingContext2D, text: string, room: number): string {
+/** The text if it fits `room` pixels; cut with an ellipsis where `cut` allows and four letters fit; else nothing. */
+function fit(context: CanvasRenderingContext2D, text: string, room: number, cut = false): string {
   const key = context.font + text;
   let full = widths.get(key);
   if (full === undefined) widths.set(key, (full = context.measureText(text).width));
   if (full <= room) return text;
-  const letters = Math.floor((room / full) * text.length) - 1;
-  return letters < 3 ? "" : `${text.slice(0, letters).trimEnd()}\u2026`;
+  const letters = cut ? Math.floor((room / full) * text.length) - 1 : 0;
+  return letters < 4 ? "" : `${text.slice(0, letters).trimEnd()}\u2026`;
 }
 
 /** The node at a place of the window, -1 where there is none. */
@@ -201,9 +225,10 @@ export function pick(tree: Tree, x: number, depth: number): number {
 }
 
 /** The window that shows the subtree of `i`, with its parent as a strip above it. */
-export function windowOf(tree: Tree, i: number, height: number): Window {
+export function windowOf(tree: Tree, i: number, size: { width: number; height: number }): Window {
   const top = Math.max(0, tree.depth[i] - 1);
   let deepest = 0;
-  for (let j = i; j < tree.end[i]; j++) deepest = Math.max(deepest, tree.depth[j]);
-  return { x0: tree.x[i], x1: tree.x[i] + tree.width[i], top, rows: Math.max(deepest + 1 - top, height / 46) };
+  const least = (2 * LEAST * tree.width[i]) / Math.max(1, size.width);
+  for (let j = i; j < tree.end[i]; j++) if (tree.width[j] >= least) deepest = Math.max(deepest, tree.depth[j]);
+  return { x0: tree.x[i], x1: tree.x[i] + tree.width[i], top, rows: Math.max(deepest + 1 - top, size.height / 46) };
 }

@@ -1,5 +1,5 @@
 // Where it loses: calls, score against noise, the animals lost most often and the reasons.
-import { callsOf, curves, histogram } from "./chart";
+import { callsOf, curves, frame, histogram } from "./chart";
 import { ASK, type Policy } from "./data";
 import { bar, figureList, fill, h, percent, plural, sentence } from "./dom";
 import type { Context, View } from "./main";
@@ -26,14 +26,17 @@ export function reasons(model: Model, policy: Policy, candidate: number): Reason
   if (twin && data.differ[candidate] === 0) found.push({ tag: "equal rows", text: `answers every question like ${twin}` });
   if (round.ending !== "solved") found.push({ tag: "never guessed", text: round.ending === "spent" ? "not guessed within the calls" : "its path ends without a guess of it" });
   let shakiest = -1;
-  let flip = SHAKY;
+  let flip = 0;
+  let shaky = 0;
   for (const step of round.steps) {
-    if (step.kind === ASK && model.flip(candidate, step.value) > flip) {
+    if (step.kind !== ASK || model.flip(candidate, step.value) < SHAKY) continue;
+    shaky++;
+    if (model.flip(candidate, step.value) > flip) {
       flip = model.flip(candidate, step.value);
       shakiest = step.value;
     }
   }
-  if (shakiest >= 0) found.push({ tag: "shaky answer", text: `\u201c${sentence(data.questions[shakiest])}\u201d turns over in ${percent(flip)}` });
+  if (shakiest >= 0) found.push({ tag: "shaky answer", text: `\u201c${sentence(data.questions[shakiest])}\u201d turns over in ${percent(flip)}${shaky > 1 ? `, ${shaky - 1} more on its path ${shaky === 2 ? "is" : "are"} shaky` : ""}` });
   if (twin && data.differ[candidate] > 0 && data.differ[candidate] < CLOSE) found.push({ tag: "close pair", text: `only ${plural(data.differ[candidate], "answer")} tell it from ${twin}` });
   if (round.ending === "solved" && round.steps.length >= data.limit.calls + LATE) found.push({ tag: "late guess", text: `guessed only on call ${round.steps.length}` });
   return found;
@@ -69,8 +72,8 @@ export function lossesView(context: Context): View {
   let of: Policy | null = null;
 
   const figures = h("div", {});
-  const chart = h("div", { class: "frame" });
-  const lines = h("div", { class: "frame" });
+  const chart = frame();
+  const lines = frame();
   const worst = h("ol", { class: "worst" });
   const modes = [true, false].map((mode) => h("button", { type: "button", "aria-pressed": String(mode === noisy), onclick: () => { noisy = mode; modes.forEach((button, i) => button.setAttribute("aria-pressed", String((i === 0) === noisy))); drawCalls(); } }, mode ? `noise ${data.noise}` : "as measured"));
   const filter = h("input", { type: "search", id: "filter", placeholder: "part of a name", oninput: () => { shown = PAGE; table(); } });
@@ -86,8 +89,8 @@ export function lossesView(context: Context): View {
     h(
       "div",
       { class: "pair" },
-      h("div", { class: "card" }, h("div", { class: "title" }, h("h2", {}, "Calls"), h("div", { class: "segments", role: "group", "aria-label": "Answers" }, ...modes)), chart),
-      h("div", { class: "card" }, h("div", { class: "title" }, h("h2", {}, "Score against noise")), lines),
+      h("div", { class: "card" }, h("div", { class: "title" }, h("h2", {}, "Calls"), h("div", { class: "segments", role: "group", "aria-label": "Answers" }, ...modes)), chart.element),
+      h("div", { class: "card" }, h("div", { class: "title" }, h("h2", {}, "Score against noise")), lines.element),
     ),
     h("div", { class: "card" }, h("h2", {}, "Lost most often"), worst),
     h(
@@ -110,7 +113,8 @@ export function lossesView(context: Context): View {
   }
 
   function drawCalls(): void {
-    fill(chart, histogram(data, callsOf(model, context.policy, noisy), `Calls, ${noisy ? `noise ${data.noise}` : "as measured"}`));
+    const calls = callsOf(model, context.policy, noisy);
+    chart.show((width) => histogram(data, calls, `Calls, ${noisy ? `noise ${data.noise}` : "as measured"}`, width));
   }
 
   function table(): void {
@@ -177,7 +181,7 @@ export function lossesView(context: Context): View {
     ];
     fill(figures, figureList(entries));
     drawCalls();
-    fill(lines, curves(data, [policy]));
+    lines.show((width) => curves(data, [policy], width));
     const lost = [...rows].sort((a, b) => b.lost - a.lost || a.score - b.score).filter((row) => row.lost > 0.0005).slice(0, 6);
     const most = Math.max(...lost.map((row) => row.lost), 0.01);
     fill(

@@ -41,12 +41,10 @@ export function playView(context: Context): View {
     question,
     h("div", { class: "replies" }, yes, no),
     h(
-      "dl",
+      "div",
       { class: "gauges" },
-      h("dt", {}, "Calls used"),
-      h("dd", {}, pips, callsText),
-      h("dt", {}, "Animals left"),
-      h("dd", {}, leftBar, leftText),
+      h("div", {}, h("p", {}, h("span", {}, "Calls used"), callsText), pips),
+      h("div", {}, h("p", {}, h("span", {}, "Animals left"), leftText), leftBar),
     ),
     h("div", { class: "tools" }, undo, again),
   );
@@ -137,7 +135,7 @@ export function playView(context: Context): View {
       );
     });
     return [
-      h("div", { class: "card" }, h("h2", {}, "Were you thinking of another?"), search.element, thought),
+      h("div", { class: "card" }, h("h2", {}, round.ending === "solved" ? "Were you thinking of another?" : "Which animal was it?"), search.element, thought),
       h(
         "div",
         { class: "card" },

@@ -3,7 +3,7 @@ import { easeCubicInOut } from "d3-ease";
 import { ASK, GUESS, STOP } from "./data";
 import { beliefList, fill, h, percent, plural, sentence } from "./dom";
 import { finder } from "./finder";
-import { draw, label, palette, pick, windowOf, type Colouring, type Palette, type Window } from "./icicle";
+import { draw, label, palette, pick, range, windowOf, type Colouring, type Palette, type Window } from "./icicle";
 import type { Context, View } from "./main";
 import { ROOT, YES, type Step, type Tree } from "./model";
 import { animalOptions } from "./play";
@@ -14,7 +14,8 @@ export function policyView(context: Context): View {
   const { data, model } = context;
   let tree: Tree = model.tree(context.policy);
   let colours: Palette = palette();
-  let colouring: Colouring = "call";
+  // The row already says which call it is.
+  let colouring: Colouring = "score";
   let focus = 0;
   let cursor = -1;
   let lit: Float64Array | null = null;
@@ -40,7 +41,7 @@ export function policyView(context: Context): View {
   const search = finder("Light up", "an animal or a question", options, (found) => go(focus, found.label));
   const clear = h("button", { type: "button", class: "quiet", onclick: () => go(focus, "") }, "Clear");
   const legend = h("div", { class: "legend" });
-  const modes = (["call", "score"] as const).map((mode) =>
+  const modes = (["score", "call"] as const).map((mode) =>
     h("button", { type: "button", "aria-pressed": String(mode === colouring), onclick: () => recolour(mode) }, mode === "call" ? "Call" : "Expected score"),
   );
   const element = h(
@@ -71,7 +72,7 @@ export function policyView(context: Context): View {
     canvas.width = Math.round(box.width * ratio);
     canvas.height = Math.round(box.height * ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    shown = windowOf(tree, focus, size.height);
+    shown = windowOf(tree, focus, size);
     paint();
   }).observe(element);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -87,7 +88,7 @@ export function policyView(context: Context): View {
   function zoom(): void {
     cancelAnimationFrame(frame);
     const from = shown;
-    const to = windowOf(tree, focus, size.height);
+    const to = windowOf(tree, focus, size);
     if (!from || !size.width || matchMedia("(prefers-reduced-motion: reduce)").matches) {
       shown = to;
       paint();
@@ -116,7 +117,7 @@ export function policyView(context: Context): View {
 
   function recolour(mode: Colouring): void {
     colouring = mode;
-    modes.forEach((button, i) => button.setAttribute("aria-pressed", String((i === 0 ? "call" : "score") === mode)));
+    modes.forEach((button, i) => button.setAttribute("aria-pressed", String((i === 0 ? "score" : "call") === mode)));
     describeLegend();
     paint();
   }
@@ -126,11 +127,9 @@ export function policyView(context: Context): View {
     fill(
       legend,
       h("span", { class: "ramp", "--ramp": ramp, "aria-hidden": "true" }),
-      h("span", {}, colouring === "call" ? `call 1 to ${data.budget}` : "expected score 50 to 98"),
-      h("span", { class: "key guess", "aria-hidden": "true" }),
-      h("span", {}, "a guess"),
-      h("span", { class: "key lost", "aria-hidden": "true" }),
-      h("span", {}, "not found"),
+      h("span", {}, `${colouring === "call" ? "call" : "expected score"} ${range(tree, colouring).join(" to ")}`),
+      h("span", { class: "keyed" }, h("span", { class: "key guess", "aria-hidden": "true" }), "a guess"),
+      h("span", { class: "keyed" }, h("span", { class: "key lost", "aria-hidden": "true" }), "not found"),
     );
   }
 
@@ -290,6 +289,7 @@ export function policyView(context: Context): View {
       if (changed) {
         shown = null;
         cursor = -1;
+        describeLegend();
       }
       if (name !== named || changed) {
         named = name;
