@@ -51,7 +51,7 @@ def grow(prompts: Sequence[list[int]], limit: int) -> tuple[list[int], list[Pack
     packs: list[Pack] = []
     start, size = 0, 0
     for end, (branch, new) in enumerate(zip(branches, fresh, strict=True)):
-        if (end > start and size + new > limit) or size >= target:
+        if new and end > start and (size + new > limit or size >= target):
             packs.append(_pack(branches[start:end], order[start:end], shared))
             start, size = end, 0
         size += new if size else len(branch)

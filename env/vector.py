@@ -1,0 +1,180 @@
+"""Many rounds at once for the trainer: a Stable-Baselines3 VecEnv that steps with array operations.
+
+Plays as `CabinetEnv` does, game by game; each game keeps one noise level, so that one agent meets them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from env.belief import Likelihood, without
+from env.cabinet import observation_space, platform_row
+from env.observation import Observation, Observer, Shortlist, concatenated, rows
+from env.package import Package
+from env.rules import BUDGET, COST
+
+
+class CabinetVecEnv(VecEnv):
+    """`games` rounds in step. A finished round starts anew at once, its last observation kept in its info.
+
+    `noise` is a level, or several that are dealt out to the games in equal shares; each game's belief assumes
+    its own level. Seeded with s, game i plays as a `CabinetEnv` reset with seed s + i does.
+    """
+
+    def __init__(
+        self,
+        package: Package,
+        games: int,
+        split: str = "hidden",
+        candidates: str | None = None,
+        noise: float | Sequence[float] = 0.0,
+        shortlist: Shortlist = Shortlist(),
+    ):
+        self.package = package
+        self.hidden = package.split(split)
+        self.candidates = package.candidates(candidates or split)
+        self.margin = package.matrix.signed_margin()
+        self.questions, self.animals = len(package.questions), len(package.animals)
+        levels = np.atleast_1d(np.asarray(noise, dtype=np.float64))
+        self.noise = np.sort(levels[np.arange(games) % len(levels)])
+        """Level of each game, ascending, so that the games of one level lie together."""
+        starts = np.flatnonzero(np.r_[True, np.diff(self.noise) > 0])
+        self._groups = [
+            (slice(start, stop), self._observer(float(self.noise[start]), shortlist))
+            for start, stop in zip(starts, [*starts[1:], games], strict=True)
+        ]
+        self._group_of = np.repeat(np.arange(len(starts)), np.diff([*starts, games]))
+        self._place = np.full(self.animals, -1)
+        self._place[self.candidates] = np.arange(len(self.candidates))
+        self._random = [np.random.default_rng() for _ in range(games)]
+        super().__init__(
+            games,
+            observation_space(shortlist, self.questions, self.animals),
+            spaces.Discrete(self.questions + self.animals),
+        )
+        self._allowed = np.zeros((games, self.questions + self.animals), dtype=bool)
+        self._row = np.zeros((games, self.questions), dtype=bool)
+        self._belief = np.zeros((games, len(self.candidates)))
+        self._animal = np.zeros(games, dtype=np.int64)
+        self._calls = np.zeros(games, dtype=np.int64)
+        self._history = np.full((games, BUDGET), -1)
+        """Action of each call, -1 where not made yet."""
+
+    def _observer(self, noise: float, shortlist: Shortlist) -> Observer:
+        likelihood = Likelihood.from_margins(self.margin[self.candidates], noise)
+        return Observer(likelihood, self.candidates, noise, BUDGET, shortlist)
+
+    def reset(self) -> Observation:
+        """Start every round anew, with the seeds given by `seed` if any."""
+        for game, seed in enumerate(self._seeds):
+            if seed is not None:
+                self._random[game] = np.random.Generator(np.random.PCG64(seed))
+        self._reset_seeds()
+        self._start(np.arange(self.num_envs))
+        return self._observe()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take one action a game, int [games]; raises ValueError for one outside the action space."""
+        self._actions = np.asarray(actions, dtype=np.int64).reshape(self.num_envs)
+        if ((self._actions < 0) | (self._actions >= self._allowed.shape[1])).any():
+            raise ValueError(f"actions must lie in 0..{self._allowed.shape[1] - 1}, got {self._actions.tolist()}")
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Observations, rewards float32 [games], ends bool [games], and an info a game."""
+        actions, games = self._actions, np.arange(self.num_envs)
+        asks = np.flatnonzero(actions < self.questions)
+        guesses = np.flatnonzero(actions >= self.questions)
+        solved = np.zeros(self.num_envs, dtype=bool)
+        solved[guesses] = actions[guesses] - self.questions == self._animal[guesses]
+        repeated = ~self._allowed[games, actions]
+        self._history[games, self._calls] = actions
+        self._calls += 1
+        self._allowed[games, actions] = False
+        fresh = asks[~repeated[asks]]
+        for group, (_, observer) in enumerate(self._groups):
+            mine = fresh[self._group_of[fresh] == group]
+            answers = self._row[mine, actions[mine]]
+            self._belief[mine] = observer.likelihood.updated(self._belief[mine], actions[mine], answers)
+        wrong = guesses[~solved[guesses]]
+        self._belief[wrong] = without(self._belief[wrong], self._place[actions[wrong] - self.questions])
+        for game in np.flatnonzero(~self._belief.any(axis=1)).tolist():
+            self._belief[game] = self._contradicted(game)
+        ends = solved | (self._calls >= BUDGET)
+        rewards = np.where(ends, np.maximum(solved - COST * self._calls, 0), 0).astype(np.float32)
+        return self._finish(solved, ends, rewards)
+
+    def _finish(self, solved: np.ndarray, ends: np.ndarray, rewards: np.ndarray) -> VecEnvStepReturn:
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        over = np.flatnonzero(ends)
+        if over.size:
+            last = self._observe()
+            for game in over.tolist():
+                infos[game] = {
+                    "terminal_observation": rows(last, game),
+                    "TimeLimit.truncated": False,
+                    "calls": int(self._calls[game]),
+                    "solved": bool(solved[game]),
+                    "round_score": float(rewards[game]),
+                    "episode": {"r": float(rewards[game]), "l": int(self._calls[game]), "t": 0.0},
+                }
+            self._start(over)
+        return self._observe(), rewards, ends, infos
+
+    def _start(self, games: np.ndarray) -> None:
+        for game in games:
+            random = self._random[game]
+            self._animal[game] = self.hidden[random.integers(len(self.hidden))]
+            self._row[game] = platform_row(self.margin[self._animal[game]], float(self.noise[game]), random)
+        self._belief[games] = 1.0 / len(self.candidates)
+        self._calls[games] = 0
+        self._history[games] = -1
+        self._allowed[games] = False
+        self._allowed[games, : self.questions] = True
+        self._allowed[games[:, None], self.questions + self.candidates[None]] = True
+
+    def _contradicted(self, game: int) -> np.ndarray:
+        calls = self._history[game, : self._calls[game]]
+        asked = np.unique(calls[calls < self.questions])
+        excluded = ~self._allowed[game, self.questions + self.candidates]
+        likelihood = self._groups[self._group_of[game]][1].likelihood
+        return likelihood.likeliest_by_margin(asked, self._row[game, asked], excluded)
+
+    def _observe(self) -> Observation:
+        asked = ~self._allowed[:, : self.questions]
+        return concatenated(
+            [observer.observe(self._belief[part], asked[part], self._calls[part]) for part, observer in self._groups]
+        )
+
+    def action_masks(self) -> np.ndarray:
+        """Which actions can still help, bool [games, questions + animals]; see `CabinetEnv.action_masks`."""
+        return self._allowed
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """The one method that a maskable algorithm asks for: `action_masks`, a row a game."""
+        if method_name != "action_masks":
+            raise AttributeError(f"the rounds have no method {method_name!r} of their own")
+        return list(self._allowed[list(self._get_indices(indices))])
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute shared by all games, repeated for each."""
+        value = getattr(self, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Not offered: the games share one world."""
+        raise AttributeError(f"{attr_name!r} cannot be set game by game")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
+        """No game is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def close(self) -> None:
+        """Nothing to release."""
