@@ -165,7 +165,8 @@ def _parse(line: bytes, shape: tuple[int, int]) -> Row | None:
         found: dict[str, Any] = json.loads(line)
         animal_id = found["animal_id"]
         question_ids = np.array(found["question_ids"])
-        margin = np.array(found["margin"], np.float32)
+        with np.errstate(over="ignore"):
+            margin = np.array(found["margin"], np.float32)
         answer = np.array(found["answer"])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
