@@ -31,3 +31,16 @@ check: .venv/installed-test
 
 clean:
 	rm -rf .venv build dist *.egg-info
+
+# The page's bundle: only who changes page/ needs Node.
+.PHONY: page page-check
+
+page: page/node_modules/.package-lock.json
+	cd page && npm run --silent check && npm run --silent build
+
+page-check: page/node_modules/.package-lock.json
+	cd page && npm run --silent check && node build.mjs ../build/page.html
+	cmp build/page.html export/page/page.html
+
+page/node_modules/.package-lock.json: page/package-lock.json
+	cd page && npm ci --silent

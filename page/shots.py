@@ -1,56 +1,60 @@
-"""Screenshots of every view, to look at and for the README: python page/shots.py PAGE.html FOLDER [--readme]."""
+"""Screenshots of every view, to look at and for the README; needs Chromium and Playwright."""
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
+from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
 STATES = {
     "play": "#play",
+    "ask": "#play=ynn",
     "played": "#play=ynnynnny",
+    "lost": "#play=nnnnnnnnnnnnnnn",
     "watch": "#watch={animal}",
+    "empty-watch": "#watch",
     "policy": "#policy",
-    "zoomed": "#policy=yn&lit={animal}",
+    "zoomed": "#policy=ny",
+    "lit": "#policy&lit={animal}",
     "losses": "#losses",
     "compare": "#compare={animal}",
 }
+README = [("policy", 1280, "light"), ("watch", 1280, "dark")]
 
 
-def main(page_file: Path, folder: Path, states: list[str], widths: list[int], schemes: list[str], full: bool) -> None:
-    """Write NAME-WIDTH-SCHEME.png for each state of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
+def main() -> None:
+    """Write NAME-WIDTH-SCHEME.png of each state, or the README's two as page-NAME.png."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=Path, help="page that `wilkins view` wrote")
+    parser.add_argument("folder", type=Path, help="where the pictures go")
+    parser.add_argument("--states", nargs="+", default=list(STATES), choices=list(STATES))
+    parser.add_argument("--widths", nargs="+", type=int, default=[360, 1280])
+    parser.add_argument("--schemes", nargs="+", default=["light", "dark"])
+    parser.add_argument("--animal", help="animal of the states that show one; the page's first when left out")
+    parser.add_argument("--readme", action="store_true", help="only the README's pictures, one screen high")
+    settings = parser.parse_args()
+    wanted = README if settings.readme else list(product(settings.states, settings.widths, settings.schemes))
+    settings.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for width in widths:
-            for scheme in schemes:
-                context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-                tab = context.new_page()
-                tab.on("console", lambda message: print("console:", message.text))
-                tab.on("pageerror", lambda error: print("error:", error))
-                for name in states:
-                    tab.goto("about:blank")
-                    tab.goto(page_file.resolve().as_uri())
-                    animal = tab.evaluate("wilkins.data.animals[wilkins.data.candidates[7]].replaceAll(' ', '+')")
-                    tab.goto(page_file.resolve().as_uri() + STATES[name].format(animal=animal))
-                    tab.wait_for_timeout(600)
-                    wide = tab.evaluate("document.documentElement.scrollWidth")
-                    if wide > width:
-                        print(f"{name} at {width}: {wide} wide")
-                    tab.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=full)
-                context.close()
+        for name, width, scheme in wanted:
+            tab = browser.new_page(viewport={"width": width, "height": 860}, color_scheme=scheme)
+            tab.on("console", lambda message: print("console:", message.text))
+            tab.on("pageerror", lambda error: print("error:", error))
+            address = settings.page.resolve().as_uri()
+            tab.goto(address)
+            first = tab.evaluate("wilkins.data.animals[wilkins.data.candidates[0]]")
+            tab.goto("about:blank")
+            tab.goto(address + STATES[name].format(animal=(settings.animal or first).replace(" ", "+")))
+            tab.wait_for_timeout(500)  # bars and the zoom come to rest
+            stem = f"page-{name}" if settings.readme else f"{name}-{width}-{scheme}"
+            tab.screenshot(path=settings.folder / f"{stem}.png", full_page=not settings.readme)
+            tab.close()
         browser.close()
 
 
 if __name__ == "__main__":
-    page, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    main(
-        page,
-        folder,
-        sys.argv[3].split(",") if len(sys.argv) > 3 else list(STATES),
-        [int(w) for w in sys.argv[4].split(",")] if len(sys.argv) > 4 else [360, 1280],
-        sys.argv[5].split(",") if len(sys.argv) > 5 else ["light", "dark"],
-        True,
-    )
+    main()

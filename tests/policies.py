@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 
+from env.errors import PackageWarning
+from env.matrix import Matrix
 from env.package import Package
-from env.pools import Pool
+from env.pools import Pool, make_pool
+from env.synth import synthesise
 from export.graph import ASK, GUESS, Graph
+
+
+def official_size_package(seed: int = 1) -> Package:
+    """As many animals and questions as the official task, 822 of the animals hidden; synthetic margins."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PackageWarning)  # of the official size, but not the official lists
+        animals = make_pool("animals", [f"creature number {i}" for i in range(1472)])
+        questions = make_pool("questions", [f"is it known for number {i}, among other things?" for i in range(559)])
+    margin, ids = synthesise(1472, 559, seed), np.arange(1472)
+    matrix = Matrix(margin, (margin > 0).astype(np.uint8))
+    return Package(Path("official size"), animals, questions, ids[:150], ids[150:650], matrix)
 
 
 def halving_graph(package: Package, candidates: np.ndarray, seed: int = 0, most: int = 1) -> Graph:

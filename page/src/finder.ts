@@ -33,7 +33,7 @@ export function finder(label: string, placeholder: string, options: readonly Fou
     "aria-expanded": "false",
     "aria-controls": list,
   });
-  const menu = h("ul", { id: list, role: "listbox", "aria-label": label, class: "menu", hidden: true });
+  const menu = h("ul", { id: list, role: "listbox", "aria-label": "Suggestions", class: "menu", hidden: true });
   const element = h("div", { class: "finder" }, h("label", { for: name }, label), h("div", { class: "field" }, input, menu));
 
   function close(): void {

@@ -96,7 +96,7 @@ function start(app: HTMLElement): void {
       "footer",
       {},
       h("p", {}, `Answers: ${data.model || "a measured matrix"}. Scores are mean round scores \u00d7 100; the limit for ${plural(data.candidates.length, "animal")} is ${data.limit.score.toFixed(2)}.`),
-      h("p", {}, "Drawn with D3 (ISC licence; the full texts are at the end of this file)."),
+      h("p", {}, "Drawn with D3; its licences (ISC, BSD-3-Clause) stand at the end of this file."),
     ),
     live,
   );
