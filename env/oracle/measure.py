@@ -169,11 +169,15 @@ class Oracle:
             position = np.zeros((len(plans), nodes), np.int64)
             seen = np.zeros((len(plans), nodes, known + nodes), bool)
             seen[:, np.arange(nodes), known + np.arange(nodes)] = True  # padding attends to itself: no empty row
+            shapes: dict[bytes, np.ndarray] = {}  # animals' tries rarely differ, and seeing costs a loop over nodes
             for game, pack in packs.items():
                 size = pack.token.size
+                shape = pack.parent.tobytes()
+                if shape not in shapes:
+                    shapes[shape] = pack.visible()
                 token[game, :size], position[game, :size] = pack.token, pack.position
                 seen[game, :size, :known] = before[game]
-                seen[game, :size, known : known + size] = pack.visible()
+                seen[game, :size, known : known + size] = shapes[shape]
                 self.pushed += size
             keep = np.unique(np.concatenate([pack.leaf for pack in packs.values()]))
             logits = self._forward(token, position, seen, cache, torch.from_numpy(keep).to(self.device))
