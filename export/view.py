@@ -164,7 +164,13 @@ def _base64(array: np.ndarray, kind: str) -> str:
 def _name(path: Path, taken: Mapping[str, Graph]) -> str:
     """What a policy is called on the page: its run's folder, or its own name; a number tells equal ones apart."""
     resolved = path.resolve()
-    name = resolved.parent.name if resolved.name == "policy.json" else resolved.name if path.is_dir() else resolved.stem
+    name = (
+        resolved.parent.name
+        if resolved.name in ("policy.json", "submission.zip")
+        else resolved.name
+        if path.is_dir()
+        else resolved.stem
+    )
     number, wanted = 2, name or "policy"
     while (name or "policy") in taken:
         name, number = f"{wanted} {number}", number + 1

@@ -140,6 +140,19 @@ def test_twenty_rounds_are_those_of_the_graph(
         tab.get_by_role("button", name="Start over").click()
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_buttons_stay_where_they_are_through_a_round(
+    width: int, package: Package, graphs: dict[str, Graph], html: str, open_page: Open
+) -> None:
+    tab = open_page(html, width=width)
+    places = []
+    for yes in answers_of(package, graphs["halving"], int(package.hidden[30])):
+        places.append(tab.locator(".big.yes").bounding_box())
+        tab.keyboard.press("y" if yes else "n")
+    places.append(tab.locator(".big.yes").bounding_box())
+    assert all(place == places[0] for place in places)
+
+
 def test_undo_takes_answers_back_and_the_address_keeps_the_round(html: str, open_page: Open) -> None:
     tab = open_page(html)
     first = tab.inner_text(".question")

@@ -83,6 +83,7 @@ export function histogram(data: Data, calls: Calls, title: string, width: number
   const mark = (mean: number, className: string, label: string, side: number): void => {
     const place = x("1")! + x.bandwidth() / 2 + (mean - 1) * x.step();
     const group = svg.append("g").attr("class", className);
+    group.append("line").attr("class", "halo").attr("x1", place).attr("x2", place).attr("y1", margin.top - 6).attr("y2", y(0));
     group.append("line").attr("x1", place).attr("x2", place).attr("y1", margin.top - 6).attr("y2", y(0));
     group.append("text").attr("x", place + 5 * side).attr("y", margin.top - 12).attr("text-anchor", side > 0 ? "start" : "end").text(label);
   };
@@ -113,7 +114,7 @@ export function curves(data: Data, policies: readonly Policy[], width: number): 
   const path = line<number>((_, i) => x(data.levels[i]), (score) => y(score));
   policies.forEach((policy) => {
     const order = data.policies.indexOf(policy);
-    const group = svg.append("g").attr("class", `series s${order % 4}`);
+    const group = svg.append("g").attr("class", `series s${order % 4}${order > 3 ? " dashed" : ""}`);
     group.append("path").attr("d", path(policy.curve));
     policy.curve.forEach((score, i) => {
       group.append("path").attr("class", "point").attr("d", symbol(SHAPES[order % 4], 44)()).attr("transform", `translate(${x(data.levels[i])},${y(score)})`).append("title").text(`${policy.name} at noise ${data.levels[i]}: ${score.toFixed(2)}`);
@@ -125,7 +126,7 @@ export function curves(data: Data, policies: readonly Policy[], width: number): 
 /** A policy's mark in the curves, for a legend. */
 export function seriesMark(data: Data, policy: Policy): SVGSVGElement {
   const order = data.policies.indexOf(policy);
-  const svg = create("svg").attr("viewBox", "0 0 26 12").attr("class", `mark series s${order % 4}`).attr("aria-hidden", "true");
+  const svg = create("svg").attr("viewBox", "0 0 26 12").attr("class", `mark series s${order % 4}${order > 3 ? " dashed" : ""}`).attr("aria-hidden", "true");
   svg.append("path").attr("d", "M1 6H25");
   svg.append("path").attr("class", "point").attr("d", symbol(SHAPES[order % 4], 44)()).attr("transform", "translate(13,6)");
   return svg.node()!;

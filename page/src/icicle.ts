@@ -1,5 +1,5 @@
 // Drawing a tree as an icicle: every call a row, every node as wide as it is probable. Canvas only.
-import { interpolateCividis, interpolateRgbBasis } from "./colour";
+import { interpolateRgbBasis } from "d3-interpolate";
 import { GUESS, STOP, type Data } from "./data";
 import { guessText, sentence } from "./dom";
 import type { Tree } from "./model";
@@ -31,7 +31,9 @@ export function palette(): Palette {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const style = getComputedStyle(document.documentElement);
   const call = interpolateRgbBasis(dark ? ["#1d3a4d", "#2f6482", "#5a97ad", "#a5cbbf", "#ece6b4"] : ["#1f4a63", "#3a7793", "#74abbc", "#b5d4cb", "#efe9c6"]);
-  const scales: Record<Colouring, (t: number) => string> = { call, score: (t) => interpolateCividis(dark ? 0.2 + 0.8 * t : 0.96 * t) };
+  // From orange to blue: told apart with every common kind of colour vision, and the losses stand out.
+  const score = interpolateRgbBasis(dark ? ["#e8893a", "#a8733f", "#56584f", "#3f7f9a", "#62b4d3"] : ["#a3480a", "#d99a5b", "#ece2cb", "#8fb7c6", "#2b6c8c"]);
+  const scales: Record<Colouring, (t: number) => string> = { call, score };
   const fill = {} as Palette["fill"];
   const text = {} as Palette["text"];
   for (const [name, scale] of Object.entries(scales) as [Colouring, (t: number) => string][]) {

@@ -129,7 +129,8 @@ export function playView(context: Context): View {
         "tr",
         {},
         h("td", { class: "number" }, i + 1),
-        h("td", {}, stepText(data, step.kind, step.value), " ", answerWord(step.yes)),
+        h("td", {}, stepText(data, step.kind, step.value)),
+        h("td", {}, answerWord(step.yes)),
         h("td", { class: "number" }, about(effective(model.entropy(belief)))),
         h("td", {}, order.map((at) => `${data.animals[data.candidates[at]]} ${percent(belief[at])}`).join(", ")),
       );
@@ -146,7 +147,7 @@ export function playView(context: Context): View {
           h(
             "table",
             { class: "steps" },
-            h("thead", {}, h("tr", {}, ...["Call", "Question and answer", "Left", "Likeliest then"].map((title, i) => h("th", { scope: "col", class: i === 0 || i === 2 ? "number" : "" }, title)))),
+            h("thead", {}, h("tr", {}, ...["Call", "Question", "Answer", "Left", "Likeliest then"].map((title, i) => h("th", { scope: "col", class: i === 0 || i === 3 ? "number" : "" }, title)))),
             h("tbody", {}, ...rows),
           ),
         ),

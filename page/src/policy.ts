@@ -56,10 +56,7 @@ export function policyView(context: Context): View {
       h("div", { class: "segments", role: "group", "aria-label": "Colour shows" }, h("span", { class: "dim" }, "Colour"), ...modes),
     ),
     h("nav", { "aria-label": "Path to the shown part" }, crumbs),
-    h("div", { class: "chart" }, canvas),
-    h("div", { class: "under" }, legend, facts),
-    litLine,
-    detail,
+    h("div", { class: "whole" }, h("div", {}, h("div", { class: "chart" }, canvas), h("div", { class: "under" }, legend, facts), litLine), detail),
   );
 
   const size = { width: 0, height: 0 };
@@ -297,7 +294,7 @@ export function policyView(context: Context): View {
         search.set(name);
       }
       focus = tree.at(value.replace(/[^yn]/g, ""));
-      facts.textContent = `${plural(context.policy.kind.length, "node")} in the graph, ${plural(tree.size, "place")} that rounds reach, at most ${plural(tree.deepest, "call")} deep`;
+      facts.textContent = `${plural(context.policy.kind.length, "node")} in the graph, ${plural(tree.kind.subarray(0, tree.size).filter((kind) => kind !== STOP).length, "place")} that rounds reach, at most ${plural(tree.deepest, "call")} deep`;
       breadcrumbs();
       describe(focus);
       zoom();
