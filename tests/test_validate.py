@@ -199,6 +199,16 @@ def sizes(raw, size):
     return patched(raw, (LOCAL, 22, struct.pack("<L", size)), (CENTRAL, 24, struct.pack("<L", size)))
 
 
+def stuffed():
+    """An archive whose deflated data go on for four bytes after the policy has ended."""
+    stream = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = stream.compress(GOOD.encode()) + stream.flush() + b"more"
+    raw = sizes(zipped(("policy.json", packed), compression=zipfile.ZIP_STORED), len(GOOD))
+    checksum = struct.pack("<L", zlib.crc32(GOOD.encode()))
+    method = b"\x08\0"
+    return patched(raw, (LOCAL, 8, method), (CENTRAL, 10, method), (LOCAL, 14, checksum), (CENTRAL, 16, checksum))
+
+
 def streamed():
     """An archive written to a stream that cannot seek: sizes and checksum follow the data."""
 
@@ -279,6 +289,11 @@ HOSTILE_ZIP = {
     "a member's comment": (zipped((entry(comment=b"hi"), GOOD)), "a comment"),
     "a second name in an extra field": (zipped((entry(extra=b"\x75\x70\1\0\1"), GOOD)), "a second name"),
     "a damaged extra field": (zipped((entry(extra=b"\x55\x54\x09\0\1"), GOOD)), "extra field"),
+    "data after the policy's": (stuffed(), "4 bytes after its data"),
+    "data before the directory": (
+        patched(ZIP.replace(CENTRAL, b"more" + CENTRAL), (END, 16, struct.pack("<L", ZIP.index(CENTRAL) + 4))),
+        "4 bytes between policy.json and the directory",
+    ),
     "truncated at the end": (ZIP[:-1], "no end record"),
     "truncated in the data": (ZIP[:60], "no end record"),
     "data cut out": (ZIP[:60] + ZIP[70:], "does not end at the end record"),
