@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -244,8 +243,8 @@ def _equal_rows(matrix: Matrix) -> list[list[int]]:
 
 
 def compare(
-    a: tyro.conf.Positional[Path],
-    b: tyro.conf.Positional[Path],
+    a: Path,
+    b: Path,
     write_noise: bool = False,
 ) -> int:
     """Set two measurements of the same pools beside each other: flipped answers, and the noise to train with.
@@ -306,7 +305,7 @@ def _flip_table(curve: FlipCurve) -> Table:
             f"{share:.1%}" if pairs else "",
             f"{gaussian:.1%}" if pairs else "",
             f"{float(curve.at(middle)):.1%}",
-            "█" * round(40 * share),
+            "█" * round(20 * share),
         )
     return table
 

@@ -36,7 +36,8 @@ class _Plan:
 class _Reply:
     """A reply that neither word has occurred in yet, as a path that hangs from a leaf of the trie."""
 
-    game: int
+    lane: int
+    """Position of its animal among those that go through together."""
     pair: int
     tokens: list[int]
     seen: np.ndarray
@@ -104,24 +105,9 @@ class Oracle:
             group = self._group(wanted, questions, place, size)
             while group:
                 coming = ahead.submit(self._group, wanted, questions, place + len(group), size)
-                try:
-                    measured = self._measure(group)
-                except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-                    if not _out_of_memory(error):
-                        raise
-                    measured = None
+                measured = self._measure_if_it_fits(group)
                 if measured is None:
-                    coming.result()
-                    if torch.cuda.is_available():
-                        torch.cuda.empty_cache()
-                    if size > 1:
-                        size = max(1, min(size, len(group)) // 2)
-                    elif self.pack_tokens > SMALLEST_PACK:
-                        self.pack_tokens //= 2
-                    else:
-                        raise UserError(
-                            "out of memory with one animal and the smallest pack; use a smaller dtype, model or another device"
-                        )
+                    size = self._halved(min(size, len(group)))
                     group = self._group(wanted, questions, place, size)
                     continue
                 for (animal_id, name, question_ids), (margin, answer) in zip(
@@ -142,6 +128,29 @@ class Oracle:
             plans.append(_Plan(prompts, *grow(prompts, self.pack_tokens)))
         return plans
 
+    def _measure_if_it_fits(self, plans: Sequence[_Plan]) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        try:
+            return self._measure(plans)
+        except (MemoryError, RuntimeError) as error:
+            # A CPU's allocator raises a plain RuntimeError.
+            out = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+            if not out:
+                raise
+        # Outside of the handler: the exception's traceback would keep the tensors of the failed pass.
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        return None
+
+    def _halved(self, size: int) -> int:
+        """Animals to try side by side after `size` did not fit; one that did not gets smaller packs."""
+        if size == 1:
+            if self.pack_tokens <= SMALLEST_PACK:
+                raise UserError(
+                    "out of memory with one animal and the smallest pack; use a smaller dtype, model or another device"
+                )
+            self.pack_tokens //= 2
+        return max(1, size // 2)
+
     @torch.inference_mode()
     def _measure(self, plans: Sequence[_Plan]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Margin float32 [pairs] and answer uint8 [pairs] of each plan; all plans go through side by side."""
@@ -154,8 +163,8 @@ class Oracle:
         before = np.arange(known) < width[:, None]
         if known:
             token = np.zeros((len(plans), known), np.int64)
-            for game, plan in enumerate(plans):
-                token[game, : width[game]] = plan.prefix
+            for lane, plan in enumerate(plans):
+                token[lane, : width[lane]] = plan.prefix
             position = np.broadcast_to(np.arange(known), token.shape)
             seen = np.tri(known, dtype=bool) & before[:, None, :] | np.eye(known, dtype=bool)
             self._forward(token, position, seen, cache, torch.tensor([known - 1], device=self.device))
@@ -170,29 +179,29 @@ class Oracle:
             seen = np.zeros((len(plans), nodes, known + nodes), bool)
             seen[:, np.arange(nodes), known + np.arange(nodes)] = True  # padding attends to itself: no empty row
             shapes: dict[bytes, np.ndarray] = {}  # animals' tries rarely differ, and seeing costs a loop over nodes
-            for game, pack in packs.items():
+            for lane, pack in packs.items():
                 size = pack.token.size
                 shape = pack.parent.tobytes()
                 if shape not in shapes:
                     shapes[shape] = pack.visible()
-                token[game, :size], position[game, :size] = pack.token, pack.position
-                seen[game, :size, :known] = before[game]
-                seen[game, :size, known : known + size] = shapes[shape]
+                token[lane, :size], position[lane, :size] = pack.token, pack.position
+                seen[lane, :size, :known] = before[lane]
+                seen[lane, :size, known : known + size] = shapes[shape]
                 self.pushed += size
             keep = np.unique(np.concatenate([pack.leaf for pack in packs.values()]))
             logits = self._forward(token, position, seen, cache, torch.from_numpy(keep).to(self.device))
-            for game, pack in packs.items():
+            for lane, pack in packs.items():
                 at = torch.from_numpy(np.searchsorted(keep, pack.leaf)).to(self.device)
-                scores = self._scores(logits[game, at], [plans[game].prompts[pair] for pair in pack.pair])
+                scores = self._scores(logits[lane, at], [plans[lane].prompts[pair] for pair in pack.pair])
                 gap = scores[:, self._yes].logsumexp(1) - scores[:, self._no].logsumexp(1)
-                margins[game][pack.pair] = gap.cpu().numpy()
+                margins[lane][pack.pair] = gap.cpu().numpy()
                 for pair, leaf, first in zip(pack.pair, pack.leaf, scores.argmax(1).tolist(), strict=True):
                     reading = self._read_first(first)
                     if reading is None:
-                        place = len(plans[game].prompts[pair])
-                        replies.append(_Reply(game, int(pair), [first], seen[game, leaf], place))
+                        place = len(plans[lane].prompts[pair])
+                        replies.append(_Reply(lane, int(pair), [first], seen[lane, leaf], place))
                     else:
-                        answers[game][pair] = reading
+                        answers[lane][pair] = reading
             del logits
             added = nodes + self._finish(replies, plans, answers, cache)
             cache.crop(-added)
@@ -212,34 +221,34 @@ class Oracle:
         for length in range(2, NEW_TOKENS + 1):
             if not replies:
                 break
-            games = [[reply for reply in replies if reply.game == game] for game in range(len(plans))]
-            rows = max(map(len, games))
+            lanes = [[reply for reply in replies if reply.lane == lane] for lane in range(len(plans))]
+            rows = max(map(len, lanes))
             past = replies[0].seen.size
             token = np.zeros((len(plans), rows), np.int64)
             position = np.zeros((len(plans), rows), np.int64)
             seen = np.zeros((len(plans), rows, past + rows), bool)
             seen[:, np.arange(rows), past + np.arange(rows)] = True
-            for game, members in enumerate(games):
+            for lane, members in enumerate(lanes):
                 for row, reply in enumerate(members):
-                    token[game, row], position[game, row] = reply.tokens[-1], reply.position
-                    seen[game, row, :past] = reply.seen
+                    token[lane, row], position[lane, row] = reply.tokens[-1], reply.position
+                    seen[lane, row, :past] = reply.seen
             logits = self._forward(token, position, seen, cache)
             added += rows
             self.pushed += len(replies)
             replies = []
-            for game, members in enumerate(games):
+            for lane, members in enumerate(lanes):
                 if not members:
                     continue
-                said = [plans[game].prompts[reply.pair] + reply.tokens for reply in members]
-                chosen = self._scores(logits[game, : len(members)], said).argmax(1).tolist()
+                said = [plans[lane].prompts[reply.pair] + reply.tokens for reply in members]
+                chosen = self._scores(logits[lane, : len(members)], said).argmax(1).tolist()
                 for row, (reply, following) in enumerate(zip(members, chosen, strict=True)):
                     reply.tokens.append(following)
                     reading = decided(self._text(reply.tokens))
                     if reading is None and length < NEW_TOKENS and following not in self._ends:
-                        reply.seen, reply.position = seen[game, row], reply.position + 1
+                        reply.seen, reply.position = seen[lane, row], reply.position + 1
                         replies.append(reply)
                     else:
-                        answers[game][reply.pair] = reading is True
+                        answers[lane][reply.pair] = reading is True
         return added
 
     def _text(self, tokens: Sequence[int]) -> str:
@@ -260,7 +269,7 @@ class Oracle:
     def _forward(
         self, token: np.ndarray, position: np.ndarray, seen: np.ndarray, cache: Any, keep: Any = 0
     ) -> torch.Tensor:
-        """Logits [games, kept, vocabulary] of one pass that appends to `cache`; `seen` is bool [games, new, all]."""
+        """Logits [lanes, kept, vocabulary] of one pass that appends to `cache`; `seen` is bool [lanes, new, all]."""
         visible = torch.from_numpy(seen).to(self.device)[:, None]
         mask = torch.zeros(visible.shape, dtype=self.model.dtype, device=self.device)
         mask.masked_fill_(~visible, torch.finfo(self.model.dtype).min)
@@ -279,12 +288,7 @@ class Oracle:
 def _side_by_side(plans: Sequence[_Plan]) -> Iterator[dict[int, Pack]]:
     """First packs of all plans, second packs, and so on, by position of the plan."""
     for number in range(max(len(plan.packs) for plan in plans)):
-        yield {game: plan.packs[number] for game, plan in enumerate(plans) if number < len(plan.packs)}
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    # A CPU's allocator raises a plain RuntimeError.
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)
+        yield {lane: plan.packs[number] for lane, plan in enumerate(plans) if number < len(plan.packs)}
 
 
 _CHANGE_GREEDY = (
