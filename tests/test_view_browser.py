@@ -14,11 +14,11 @@ import pytest
 from env.belief import Likelihood
 from env.package import Package, load_package
 from env.pools import make_pool
-from export.graph import ASK, GUESS, Graph
+from export.graph import ASK, GUESS, STOP, Graph
 from export.play import belief_after, follow
 from export.score import call_distribution, walk
 from export.view import page, quantise
-from tests.policies import full_graph, halving_graph, official_size_package
+from tests.policies import full_graph, graph_of, halving_graph, official_size_package
 from tests.test_view import NASTY
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -402,6 +402,27 @@ def test_names_that_look_like_markup_are_shown_as_text(
     tab.goto(tab.url.split("#")[0] + "#watch=%3Cscript%3Ealert(1)%3C/script%3E")
     assert tab.inner_text(".result h2") == NASTY[0]
     assert tab.locator("main script, main b").count() == 0
+
+
+@pytest.mark.parametrize(("noise", "count"), [(0.0, 1), (0.3, 2), (0.0, 30)])
+def test_the_smallest_policies_have_every_view(noise: float, count: int, package: Package, open_page: Open) -> None:
+    ids = package.hidden[:count]
+    gives_up = graph_of([[STOP, 0, -1, -1]], package.animals, package.questions)
+    circles = graph_of([[ASK, 3, 0, 0]], package.animals, package.questions)
+    tab = open_page(
+        page({"stop": gives_up, "circle": circles, "some": halving_graph(package, ids)}, package, ids, noise)
+    )
+    assert tab.inner_text(".question") == "It gives up. You win this one."
+    for place in range(3):
+        for view in ["play", "policy", "losses", "compare", "watch"]:
+            tab.locator(f"nav a[href^='#{view}']").click()
+        tab.get_by_label("Policy", exact=True).select_option(index=place)
+        tab.locator(".chips a").first.click()
+        assert tab.locator(".path > li").count() <= 15
+        tab.locator("nav a[href^='#play']").click()
+        for _ in range(16):
+            tab.keyboard.press("n")
+        assert "You win" in tab.inner_text(".question")
 
 
 def test_a_full_size_policy_opens_and_zooms(open_page: Open, record_property: Callable[[str, object], None]) -> None:

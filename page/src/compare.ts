@@ -140,7 +140,7 @@ export function compareView(context: Context): View {
       const ratio = window.devicePixelRatio || 1;
       canvas.width = Math.round(box.width * ratio);
       canvas.height = Math.round(box.height * ratio);
-      const pen = canvas.getContext("2d")!;
+      const pen = canvas.getContext("2d", { alpha: false })!;
       pen.setTransform(ratio, 0, 0, ratio, 0, 0);
       draw(pen, data, tree, { ...windowOf(tree, 0, box), rows }, box, colours, "call", null, -1);
     });

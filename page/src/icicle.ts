@@ -138,7 +138,8 @@ export function draw(
   const gap = row > 12 ? 1 : 0;
   let drawn = 0;
   let last = "";
-  context.clearRect(0, 0, width, height);
+  context.fillStyle = colours.paper;
+  context.fillRect(0, 0, width, height);
   context.font = `${row > 24 ? 12.5 : 11}px ${getFont()}`;
   context.textBaseline = "middle";
   const least = lit ? 0.02 : LEAST;

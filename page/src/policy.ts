@@ -29,7 +29,7 @@ export function policyView(context: Context): View {
     "aria-roledescription": "icicle chart",
     "aria-label": "The policy's tree. Arrow keys move, Enter zooms in, Escape zooms out, Home goes to the first call.",
   });
-  const pen = canvas.getContext("2d")!;
+  const pen = canvas.getContext("2d", { alpha: false })!;
   const crumbs = h("ol", { class: "crumbs" });
   const detail = h("div", { class: "detail card" });
   const facts = h("p", { class: "dim facts-line" });
