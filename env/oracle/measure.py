@@ -291,36 +291,36 @@ def _side_by_side(plans: Sequence[_Plan]) -> Iterator[dict[int, Pack]]:
         yield {lane: plan.packs[number] for lane, plan in enumerate(plans) if number < len(plan.packs)}
 
 
-_CHANGE_GREEDY = (
-    "no_repeat_ngram_size",
-    "encoder_no_repeat_ngram_size",
-    "encoder_repetition_penalty",
-    "bad_words_ids",
-    "sequence_bias",
-    "suppress_tokens",
-    "begin_suppress_tokens",
-    "forced_bos_token_id",
-    "forced_eos_token_id",
-    "exponential_decay_length_penalty",
-    "guidance_scale",
-    "min_length",
-    "min_new_tokens",
-    "num_beams",
-    "penalty_alpha",
-    "dola_layers",
-    "watermarking_config",
-    "stop_strings",
-)
-"""Generation settings that alter a greedy reply and that no chat model of this kind was seen to use."""
+_CHANGE_GREEDY: dict[str, object] = {
+    "no_repeat_ngram_size": 0,
+    "encoder_no_repeat_ngram_size": 0,
+    "encoder_repetition_penalty": 1.0,
+    "bad_words_ids": None,
+    "sequence_bias": None,
+    "suppress_tokens": None,
+    "begin_suppress_tokens": None,
+    "forced_bos_token_id": None,
+    "forced_eos_token_id": None,
+    "exponential_decay_length_penalty": None,
+    "guidance_scale": 1,
+    "min_length": 0,
+    "min_new_tokens": 0,
+    "num_beams": 1,
+    "penalty_alpha": None,
+    "dola_layers": None,
+    "watermarking_config": None,
+    "stop_strings": None,
+}
+"""Generation settings that alter a greedy reply and are not reproduced, with the value that leaves it alone."""
 
 
 def _greedy_settings(config: Any) -> tuple[Any, frozenset[int]]:
     """The repetition penalty's processor (None without one) and the tokens that end a reply."""
     from transformers import RepetitionPenaltyLogitsProcessor
 
-    for name in _CHANGE_GREEDY:
+    for name, neutral in _CHANGE_GREEDY.items():
         value = getattr(config, name, None)
-        if value not in (None, 0, 1, 1.0, [], {}):
+        if value is not None and value != neutral:
             raise UserError(
                 f"the model's generation settings have {name}={value!r}, which the builder does not reproduce"
             )
