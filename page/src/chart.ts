@@ -83,7 +83,6 @@ export function histogram(data: Data, calls: Calls, title: string, width: number
   const mark = (mean: number, className: string, label: string, side: number): void => {
     const place = x("1")! + x.bandwidth() / 2 + (mean - 1) * x.step();
     const group = svg.append("g").attr("class", className);
-    group.append("line").attr("class", "halo").attr("x1", place).attr("x2", place).attr("y1", margin.top - 6).attr("y2", y(0));
     group.append("line").attr("x1", place).attr("x2", place).attr("y1", margin.top - 6).attr("y2", y(0));
     group.append("text").attr("x", place + 5 * side).attr("y", margin.top - 12).attr("text-anchor", side > 0 ? "start" : "end").text(label);
   };

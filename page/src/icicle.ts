@@ -139,7 +139,7 @@ export function draw(
   let drawn = 0;
   let last = "";
   context.fillStyle = colours.paper;
-  context.fillRect(0, 0, width, height);
+  context.fillRect(0, 0, width + 1, height + 1);
   context.font = `${row > 24 ? 12.5 : 11}px ${getFont()}`;
   context.textBaseline = "middle";
   const least = lit ? 0.02 : LEAST;

@@ -86,7 +86,7 @@ function start(app: HTMLElement): void {
         "div",
         { class: "brand" },
         h("h1", {}, "Wilkins"),
-        h("p", {}, `${plural(data.candidates.length, "animal")}, ${plural(data.questions.length, "question")}`, " \u00b7 ", `${data.package} \u00b7 noise ${data.noise}`),
+        h("p", {}, `${plural(data.candidates.length, "animal")}, ${plural(data.questions.length, "question")}`, " \u00b7 ", `${data.package} \u00b7 noise\u00a0${data.noise}`),
       ),
       h("div", { class: "chooser" }, data.policies.length > 1 && h("label", { for: "chooser" }, "Policy"), data.policies.length > 1 ? chooser : h("span", { class: "only" }, data.policies[0].name)),
       h("nav", { "aria-label": "Views" }, ...tabs.values()),
