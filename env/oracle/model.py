@@ -113,9 +113,13 @@ def load_tokenizer(source: Source) -> Any:
 def load_model(source: Source) -> Any:
     """The model in evaluation mode on its device, with scaled-dot-product attention; raises UserError likewise."""
     import torch
+    import transformers
     from transformers import AutoModelForCausalLM
 
-    options = {"dtype": getattr(torch, source.dtype), "attn_implementation": "sdpa"}
+    options: dict[str, Any] = {"dtype": getattr(torch, source.dtype), "attn_implementation": "sdpa"}
+    # Later versions may keep a GGUF file's weights packed and compute in float32, whatever dtype was asked for.
+    if "gguf_file" in source.options and hasattr(transformers, "GgufConfig"):
+        options["quantization_config"] = transformers.GgufConfig(dequantize=True)
     return _load(AutoModelForCausalLM, source, **options).to(source.device).eval()
 
 
