@@ -14,7 +14,7 @@ from sb3_contrib.common.maskable.buffers import MaskableDictRolloutBuffer
 from sb3_contrib.common.maskable.distributions import MaskableCategorical, MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import FlattenExtractor
-from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
+from stable_baselines3.common.type_aliases import Schedule, TensorDict
 from torch import nn
 
 IMPOSSIBLE = -1e8
@@ -29,13 +29,13 @@ class ActionScorer(nn.Module):
 
     def __init__(self, space: spaces.Dict, width: int):
         super().__init__()
-        shapes = {key: box.shape for key, box in space.items()}
-        (state,), (_, ask), (guesses, guess) = shapes["state"], shapes["asks"], shapes["guesses"]  # type: ignore[misc]
+        shapes = {key: box.shape or () for key, box in space.items()}
+        (state,), (asks, ask), (guesses, guess) = shapes["state"], shapes["asks"], shapes["guesses"]
         self.ask_in, self.ask_state = nn.Linear(ask, width), nn.Linear(state, width, bias=False)
         self.guess_in, self.guess_state = nn.Linear(guess, width), nn.Linear(state, width, bias=False)
-        self.ask_out = nn.Sequential(nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
-        self.guess_out = nn.Sequential(nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
-        self.listed = min(self.VALUE_ASKS, shapes["asks"][0])  # type: ignore[index]
+        self.ask_hidden, self.ask_last = nn.Linear(width, width), nn.Linear(width, 1)
+        self.guess_hidden, self.guess_last = nn.Linear(width, width), nn.Linear(width, 1)
+        self.listed = min(self.VALUE_ASKS, asks)
         self.value_out = nn.Sequential(
             nn.Linear(state + self.listed * ask + guesses * guess, 2 * width),
             nn.ReLU(),
@@ -44,13 +44,15 @@ class ActionScorer(nn.Module):
             nn.Linear(width, 1),
         )
 
-    def logits(self, obs: dict[str, th.Tensor]) -> th.Tensor:
+    def logits(self, obs: TensorDict) -> th.Tensor:
         """Scores of the listed questions, then of the listed guesses, [games, asks + guesses]."""
         asks = self.ask_in(obs["asks"]) + self.ask_state(obs["state"])[:, None]
         guesses = self.guess_in(obs["guesses"]) + self.guess_state(obs["state"])[:, None]
-        return th.cat([self.ask_out(asks)[:, :, 0], self.guess_out(guesses)[:, :, 0]], dim=1)
+        ask = self.ask_last(th.relu(self.ask_hidden(th.relu(asks))))
+        guess = self.guess_last(th.relu(self.guess_hidden(th.relu(guesses))))
+        return th.cat([ask[:, :, 0], guess[:, :, 0]], dim=1)
 
-    def value(self, obs: dict[str, th.Tensor]) -> th.Tensor:
+    def value(self, obs: TensorDict) -> th.Tensor:
         """Expected round score, [games, 1]."""
         best = obs["asks"][:, : self.listed].flatten(1)
         return self.value_out(th.cat([obs["state"], best, obs["guesses"].flatten(1)], dim=1))
@@ -61,7 +63,8 @@ class ShortlistPolicy(MaskableActorCriticPolicy):
 
     The logits of the shortlist stand for the whole action space: every other action is impossible.
     `forward` and `evaluate_actions` work on the shortlist alone, which gives the same probabilities as
-    scattering it into the action space (`get_distribution`) at a fraction of the cost.
+    scattering it into the action space (`get_distribution`) at a fraction of the cost. The library types its
+    observations as tensors; here they are always the environment's dictionaries.
     """
 
     def __init__(
@@ -79,33 +82,38 @@ class ShortlistPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         assert isinstance(self.observation_space, spaces.Dict)
         assert isinstance(self.action_space, spaces.Discrete)
-        animals = int(self.observation_space["guess_ids"].high.max()) + 1  # type: ignore[attr-defined]
-        self.questions = int(self.action_space.n) - animals
+        self.actions = int(self.action_space.n)
+        self.questions = self.actions - _animals(self.observation_space)
         self.scorer = ActionScorer(self.observation_space, self.width)
         for module in self.scorer.modules():
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, np.sqrt(2))
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        for head in (self.scorer.ask_out, self.scorer.guess_out):
-            nn.init.orthogonal_(head[-1].weight, 0.01)
-        nn.init.orthogonal_(self.scorer.value_out[-1].weight, 1.0)
+        for last in (self.scorer.ask_last, self.scorer.guess_last):
+            nn.init.orthogonal_(last.weight, 0.01)
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         parameters = super()._get_constructor_parameters()
         parameters["width"] = self.width
-        for built_in in ("net_arch", "activation_fn", "ortho_init", "features_extractor_class", "features_extractor_kwargs"):
+        for built_in in (
+            "net_arch",
+            "activation_fn",
+            "ortho_init",
+            "features_extractor_class",
+            "features_extractor_kwargs",
+        ):
             parameters.pop(built_in, None)
         return parameters
 
-    def listed_actions(self, obs: dict[str, th.Tensor]) -> th.Tensor:
+    def listed_actions(self, obs: TensorDict) -> th.Tensor:
         """Actions of the shortlist, int64 [games, asks + guesses], -1 where there is none."""
         guess_ids = obs["guess_ids"].long()
         return th.cat([obs["ask_ids"].long(), th.where(guess_ids >= 0, guess_ids + self.questions, guess_ids)], dim=1)
 
     def _listed_distribution(
-        self, obs: dict[str, th.Tensor], action_masks: th.Tensor | np.ndarray | None
+        self, obs: TensorDict, action_masks: th.Tensor | np.ndarray | None
     ) -> tuple[MaskableCategorical, th.Tensor]:
         listed = self.listed_actions(obs)
         allowed = listed >= 0
@@ -116,8 +124,8 @@ class ShortlistPolicy(MaskableActorCriticPolicy):
             allowed = allowed & masks
         return MaskableCategorical(logits=self.scorer.logits(obs), masks=allowed, validate_args=False), listed
 
-    def forward(
-        self, obs: dict[str, th.Tensor], deterministic: bool = False, action_masks: np.ndarray | None = None
+    def forward(  # type: ignore[override]
+        self, obs: TensorDict, deterministic: bool = False, action_masks: np.ndarray | None = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Actions, values and log probabilities of a batch; see the base class."""
         distribution, listed = self._listed_distribution(obs, action_masks)
@@ -125,18 +133,18 @@ class ShortlistPolicy(MaskableActorCriticPolicy):
         actions = listed.gather(1, place[:, None])[:, 0]
         return actions, self.scorer.value(obs), distribution.log_prob(place)
 
-    def evaluate_actions(
-        self, obs: dict[str, th.Tensor], actions: th.Tensor, action_masks: th.Tensor | None = None
+    def evaluate_actions(  # type: ignore[override]
+        self, obs: TensorDict, actions: th.Tensor, action_masks: th.Tensor | None = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor | None]:
         """Values, log probabilities of `actions`, and entropies; see the base class."""
         distribution, listed = self._listed_distribution(obs, action_masks)
         place = (listed == actions[:, None]).int().argmax(dim=1)
         return self.scorer.value(obs), distribution.log_prob(place), distribution.entropy()
 
-    def get_distribution(self, obs: PyTorchObs, action_masks: np.ndarray | None = None) -> MaskableDistribution:
+    def get_distribution(self, obs: TensorDict, action_masks: np.ndarray | None = None) -> MaskableDistribution:  # type: ignore[override]
         """The distribution over the whole action space, for those who call the policy as the library does."""
         listed = self.listed_actions(obs)
-        spare = th.full((len(listed), int(self.action_space.n) + 1), IMPOSSIBLE, device=listed.device)
+        spare = th.full((len(listed), self.actions + 1), IMPOSSIBLE, device=listed.device)
         # Absent entries write into a spare last column, which is then dropped.
         places = th.where(listed >= 0, listed, spare.shape[1] - 1)
         logits = spare.scatter(1, places, self.scorer.logits(obs).float())[:, :-1]
@@ -145,7 +153,7 @@ class ShortlistPolicy(MaskableActorCriticPolicy):
             distribution.apply_masking(action_masks)
         return distribution
 
-    def predict_values(self, obs: PyTorchObs) -> th.Tensor:
+    def predict_values(self, obs: TensorDict) -> th.Tensor:  # type: ignore[override]
         """Expected round scores, [games, 1]."""
         return self.scorer.value(obs)
 
@@ -161,12 +169,19 @@ class ShortlistRolloutBuffer(MaskableDictRolloutBuffer):
         super().reset()
         self.action_space = whole
 
-    def add(self, obs: dict[str, np.ndarray], *args: Any, action_masks: np.ndarray | None = None, **kwargs: Any) -> None:  # type: ignore[override]
-        """Add one step of every game; `action_masks` bool [games, actions]."""
+    def add(self, *args: Any, action_masks: np.ndarray | None = None, **kwargs: Any) -> None:
+        """Add one step of every game; `action_masks` bool [games, actions], the rest as in the base class."""
         if action_masks is not None:
             assert isinstance(self.observation_space, spaces.Dict)
-            guess_ids = obs["guess_ids"]
-            questions = action_masks.shape[1] - (int(self.observation_space["guess_ids"].high.max()) + 1)  # type: ignore[attr-defined]
-            listed = np.concatenate([obs["ask_ids"], np.where(guess_ids >= 0, guess_ids + questions, guess_ids)], axis=1)
+            obs = args[0]
+            questions = action_masks.shape[1] - _animals(self.observation_space)
+            guesses = np.where(obs["guess_ids"] >= 0, obs["guess_ids"] + questions, -1)
+            listed = np.concatenate([obs["ask_ids"], guesses], axis=1)
             action_masks = np.take_along_axis(action_masks, np.maximum(listed, 0), axis=1) & (listed >= 0)
-        super().add(obs, *args, action_masks=action_masks, **kwargs)
+        super().add(*args, action_masks=action_masks, **kwargs)
+
+
+def _animals(space: spaces.Dict) -> int:
+    ids = space["guess_ids"]
+    assert isinstance(ids, spaces.Box)
+    return int(ids.high.max()) + 1

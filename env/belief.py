@@ -105,7 +105,7 @@ class Likelihood:
         Gain = H(answer) - E[H(answer | animal)] (Lindley 1956). A game's numbers do not depend on its batch.
         """
         p_yes, gain = (np.empty((len(belief), self.p_yes.shape[1]), np.float32) for _ in range(2))
-        compiled.predict(belief, self.table, p_yes, gain)
+        compiled.predict_all(belief, self.table, p_yes, gain)
         return p_yes, gain
 
 

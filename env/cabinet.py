@@ -119,7 +119,7 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
             Likelihood.from_margins(self.margin[self.candidates], assumed), self.candidates, assumed, BUDGET, shortlist
         )
         self.action_space: spaces.Discrete = spaces.Discrete(self.questions + self.animals)
-        self.observation_space: spaces.Dict = observation_space(shortlist, self.questions, self.animals)
+        self.observation_space = observation_space(shortlist, self.questions, self.animals)  # type: ignore[assignment]
         self._over = True
 
     def reset(

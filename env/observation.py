@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from env import compiled
-from env.belief import Likelihood, binary_entropy, entropy
+from env.belief import Likelihood
 
 STATE_FEATURES = (
     "share of calls left",
@@ -45,9 +45,6 @@ GUESS_FEATURES = (
 )
 
 Observation = dict[str, np.ndarray]
-
-NOT_LISTED = np.float32(-1)
-"""Stands for the gain of a question that was asked, or whose answer could not be used."""
 
 
 @dataclass(frozen=True)
@@ -83,84 +80,28 @@ class Observer:
         `state` float32 [games, features]. Questions stand by falling gain, animals by falling posterior,
         ties by identifier. On the last call no question is listed: its answer could not be used.
         """
-        left = self.budget - calls
-        p_yes, gain = self.likelihood.predicted(belief)
-        ask_ids = np.empty((len(belief), min(self.shortlist.asks, gain.shape[1])), np.int32)
-        focus = np.empty((len(belief), min(self.shortlist.focus, belief.shape[1])), np.int32)
-        open_gain = np.where(asked | (left <= 1)[:, None], NOT_LISTED, gain)
-        compiled.shortlist(belief, open_gain, ask_ids, focus)
-        listed = np.where(ask_ids >= 0, np.take_along_axis(gain, np.maximum(ask_ids, 0), axis=1), 0)
-        top = np.where(focus >= 0, np.take_along_axis(belief, np.maximum(focus, 0), axis=1), 0)
-        guesses, guess_ids = self._guess_features(focus, top)
-        return {
-            "asks": self._ask_features(belief, p_yes, listed, ask_ids, focus),
-            "ask_ids": ask_ids,
-            "guesses": guesses,
-            "guess_ids": guess_ids,
-            "state": self._state_features(belief, left, listed, top),
+        games, questions = asked.shape
+        asks, guesses = min(self.shortlist.asks, questions), self.shortlist.guesses
+        observation = {
+            "asks": np.empty((games, asks, len(ASK_FEATURES)), np.float32),
+            "ask_ids": np.empty((games, asks), np.int32),
+            "guesses": np.empty((games, guesses, len(GUESS_FEATURES)), np.float32),
+            "guess_ids": np.empty((games, guesses), np.int32),
+            "state": np.empty((games, len(STATE_FEATURES)), np.float32),
         }
-
-    def _ask_features(
-        self, belief: np.ndarray, p_yes: np.ndarray, gain: np.ndarray, ask_ids: np.ndarray, focus: np.ndarray
-    ) -> np.ndarray:
-        next_gain = np.empty(ask_ids.shape, np.float32)
-        hits = np.empty((*ask_ids.shape, 2), np.float32)
-        compiled.look_ahead(belief, self.likelihood.table, ask_ids, focus, next_gain, hits)
-        two_step = gain + next_gain
-        questions = np.maximum(ask_ids, 0)
-        chosen = np.take_along_axis(p_yes, questions, axis=1)
-        first = np.maximum(focus[:, :1], 0)
-        second = np.where(focus[:, 1:2] >= 0, focus[:, 1:2], first) if focus.shape[1] > 1 else first
-        yes_first, yes_second = self.likelihood.p_yes[first, questions], self.likelihood.p_yes[second, questions]
-        features = [
-            gain,
-            gain.max(axis=1, keepdims=True) - gain,
-            np.abs(2 * chosen - 1),
-            1 - (binary_entropy(chosen) - gain),
-            two_step,
-            two_step.max(axis=1, keepdims=True) - two_step,
-            hits[:, :, 0],
-            hits[:, :, 1],
-            np.abs(2 * yes_first - 1),
-            np.abs(yes_first - yes_second),
-        ]
-        return np.stack(features, axis=-1, dtype=np.float32, casting="same_kind") * (ask_ids >= 0)[:, :, None]
-
-    def _state_features(self, belief: np.ndarray, left: np.ndarray, gain: np.ndarray, top: np.ndarray) -> np.ndarray:
-        bits = entropy(belief)
-        best = np.maximum(gain.max(axis=1), 0)
-        likeliest = np.zeros((len(belief), 8))
-        likeliest[:, : min(8, top.shape[1])] = top[:, :8]
-        columns = [
-            left / self.budget,
-            bits / 10,
-            (bits - left) / 10,
-            best,
-            np.minimum(bits / np.maximum(best, 0.05) / self.budget, 2.0),
-            np.full(len(belief), self.noise),
-            top.sum(axis=1),
-            -np.log2(np.einsum("gc,gc->g", belief, belief)) / 10,
-        ]
-        return np.concatenate([np.stack(columns, axis=1), likeliest], axis=1).astype(np.float32)
-
-    def _guess_features(self, focus: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        guess_ids = np.full((len(top), self.shortlist.guesses), -1, dtype=np.int32)
-        features = np.zeros((*guess_ids.shape, len(GUESS_FEATURES)), dtype=np.float32)
-        width = min(self.shortlist.guesses, top.shape[1])
-        posterior = top[:, :width]
-        present = posterior > 0
-        guess_ids[:, :width] = np.where(present, self.candidates[np.maximum(focus[:, :width], 0)], -1)
-        first = np.zeros_like(posterior)
-        first[:, 0] = 1
-        values = [
-            posterior,
-            np.log(np.maximum(posterior, 1e-6)) / 5,
-            posterior / np.maximum(posterior[:, :1], 1e-12),
-            1 - np.cumsum(posterior, axis=1),
-            first,
-        ]
-        features[:, :width] = np.where(present[:, :, None], np.stack(values, axis=-1), 0)
-        return features, guess_ids
+        compiled.describe_all(
+            belief,
+            asked,
+            self.budget - calls,
+            self.budget,
+            self.noise,
+            self.likelihood.table,
+            max(self.shortlist.focus, guesses, compiled.RANKS),
+            *(observation[key] for key in ("state", "asks", "ask_ids", "guesses", "guess_ids")),
+        )
+        places = observation["guess_ids"]
+        places[...] = np.where(places >= 0, self.candidates[places], -1)
+        return observation
 
 
 def concatenated(parts: list[Observation]) -> Observation:

@@ -5,7 +5,8 @@ Plays as `CabinetEnv` does, game by game; each game keeps one noise level, so th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from env.cabinet import observation_space, platform_row
 from env.observation import Observation, Observer, Shortlist, concatenated, rows
 from env.package import Package
 from env.rules import BUDGET, COST
+
+_STATE = ("allowed", "row", "belief", "animal", "calls", "history")
 
 
 class CabinetVecEnv(VecEnv):
@@ -150,6 +153,20 @@ class CabinetVecEnv(VecEnv):
         return concatenated(
             [observer.observe(self._belief[part], asked[part], self._calls[part]) for part, observer in self._groups]
         )
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the running games are, generators included; `restore` brings it back."""
+        generators = json.dumps([random.bit_generator.state for random in self._random])
+        return {**{name: getattr(self, f"_{name}") for name in _STATE}, "generators": np.array(generators)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave. Raises ValueError where it belongs to other games."""
+        for name in _STATE:
+            if state[name].shape != getattr(self, f"_{name}").shape:
+                raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
+            setattr(self, f"_{name}", state[name].copy())
+        for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
+            random.bit_generator.state = generator
 
     def action_masks(self) -> np.ndarray:
         """Which actions can still help, bool [games, questions + animals]; see `CabinetEnv.action_masks`."""

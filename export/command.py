@@ -1,0 +1,237 @@
+"""`wilkins export`: from a trained run to policy.json and the two archives, improved, verified, validated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+from rich.console import Console
+
+from agents.play import play
+from agents.players import Lookahead, Player, RankedPlayer
+from agents.runs import Run, load_run
+from env.errors import UserError
+from env.files import write_whole
+from env.matrix import Matrix, load_matrix
+from env.package import EMBEDDED, Package, load_package
+from export import validate
+from export.archive import write_source, write_submission
+from export.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisions, to_graph
+from export.evaluate import Row, measure, platform_probability, row, score_table
+from export.graph import ASK, Graph, graph_to_json
+from export.score import Outcome, expected, walk
+from export.view import page
+
+BELIEFS_PER_SECOND = 60_000
+"""What a nominal second of lookahead is: beliefs played on by two cores. Work is counted, not clocked, so that
+the same input gives the same policy on a slow machine and on a fast one."""
+
+STAGES = ((8, 0), (4, 4), (8, 4), (8, 8), (16, 8))
+"""Lookahead of growing strength: actions valued in each state, and after each answer."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A player as a graph, and what it is worth."""
+
+    player: Player
+    cut: Cut
+    score: float
+    """Exact expected score x100 at the assumed noise."""
+
+
+def export(
+    run: Annotated[Path, tyro.conf.Positional],
+    package: Path | None = None,
+    candidates: str = "hidden",
+    noise: float | None = None,
+    max_nodes: int = MAX_NODES,
+    improve_seconds: float = 20.0,
+    out: Path | None = None,
+    transfer: bool = False,
+) -> int:
+    """Write policy.json, submission.zip, source.zip and policy.html of a trained run.
+
+    Args:
+        run: Run folder, as `wilkins train` made it.
+        package: Package to export for. Default: the one the run was trained on.
+        candidates: Animals with prior mass: hidden, dev, test1, all, or a file of animal names.
+        noise: Noise that the policy assumes of the platform, in margin units. Default: the run's.
+        max_nodes: Nodes that the graph may have.
+        improve_seconds: Nominal seconds of lookahead; 0 exports the agent's own decisions.
+        out: Submission archive to write, its companions beside it. Default: submission.zip in the run folder.
+        transfer: Allow a package that the run was not trained on.
+    """
+    trained = load_run(run)
+    world = load_package(package or trained.config["package"]["path"])
+    if not transfer:
+        trained.require(world)
+    export_run(
+        trained, world, Console(), candidates=candidates, noise=noise, max_nodes=max_nodes,
+        improve_seconds=improve_seconds, out=out,
+    )  # fmt: skip
+    return 0
+
+
+def export_run(
+    run: Run,
+    package: Package,
+    console: Console,
+    candidates: str = "hidden",
+    noise: float | None = None,
+    max_nodes: int = MAX_NODES,
+    improve_seconds: float = 20.0,
+    out: Path | None = None,
+) -> Exported:
+    """Enumerate, improve, verify, write and validate; prints the table of scores and where the files are."""
+    noise = run.noise if noise is None else noise
+    ids = package.candidates(candidates)
+    agent = run.player(package, ids, noise)
+    begun = time.monotonic()
+    with console.status("enumerating the agent's decisions"):
+        own = exported(agent, package, ids, noise, max_nodes)
+    best = own
+    if improve_seconds > 0:
+        with console.status("looking ahead"):
+            best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds)
+    with console.status("walking the graph beside the live agent"):
+        verify(best.cut.graph, best.player, package, ids)
+    policy = graph_to_json(best.cut.graph)
+    archive = out or run.folder / "submission.zip"
+    folder = archive.parent
+    write_whole(folder / "policy.json", policy)
+    write_submission(archive, policy)
+    write_source(folder / "source.zip")
+    write_whole(folder / "policy.html", page({run.folder.name: best.cut.graph}, package, ids, noise, choice=candidates))
+    _validate(archive, package)
+    _report(run, package, console, candidates, noise, own, best)
+    console.print(
+        f"graph       {len(best.cut.graph):,} nodes of {max_nodes:,}, {_given_up(best.cut)}, "
+        f"{time.monotonic() - begun:.0f} s to enumerate, improve, verify and write",
+        soft_wrap=True,
+    )
+    for name, path in (("policy", "policy.json"), ("page", "policy.html"), ("source", "source.zip")):
+        console.print(f"{name:<11} {folder / path}", soft_wrap=True)
+    console.print(f"submission  {archive}", soft_wrap=True)
+    return best
+
+
+def exported(player: Player, package: Package, ids: np.ndarray, noise: float, max_nodes: int) -> Exported:
+    """A player's decisions as a graph within `max_nodes`, with its exact expected score at `noise`."""
+    return _scored(player, enumerate_decisions(player), package, ids, noise, max_nodes)
+
+
+def improved(
+    agent: RankedPlayer,
+    own: Exported,
+    package: Package,
+    ids: np.ndarray,
+    noise: float,
+    max_nodes: int,
+    improve_seconds: float,
+) -> Exported:
+    """The best of the agent's own graph and lookaheads of growing strength, as far as the work allows."""
+    allowed = improve_seconds * BELIEFS_PER_SECOND
+    best, per_action = own, 0.0
+    for asks, wider in STAGES:
+        estimate = per_action * asks * max(wider, 1)
+        if per_action and estimate > allowed:
+            break
+        work: list[int] = []
+        candidate = exported(Lookahead(agent, asks, wider, work), package, ids, noise, max_nodes)
+        allowed -= sum(work)
+        per_action = per_action or sum(work) / asks
+        if candidate.score > best.score:
+            best = candidate
+        if allowed <= 0:
+            break
+    return best
+
+
+def _scored(
+    player: Player, decisions: Decisions, package: Package, ids: np.ndarray, noise: float, max_nodes: int
+) -> Exported:
+    cut = to_graph(decisions, package.animals, package.questions, max_nodes)
+    outcome = expected(cut.graph, platform_probability(package, ids, noise), ids)
+    return Exported(player, cut, 100 * float(outcome.score.mean()))
+
+
+def verify(graph: Graph, player: Player, package: Package, ids: np.ndarray) -> None:
+    """Walk the graph for every candidate beside the live player, call by call.
+
+    A branch that was cut to fit the node limit ends in guesses of its own; there the comparison stops.
+    Raises UserError that names the animal and the call where they part.
+    """
+    answers = package.matrix.signed_margin()[ids] > 0
+    live = play(player, answers, ids)
+    questions = len(package.questions)
+    node = np.full(len(ids), graph.root)
+    for call in range(live.actions.shape[1]):
+        playing = np.flatnonzero(live.actions[:, call] >= 0)
+        here = node[playing]
+        action = np.where(graph.kind[here] == ASK, graph.value[here], questions + graph.value[here])
+        parted = playing[(here < 0) | (action != live.actions[playing, call])]
+        if parted.size:
+            raise UserError(
+                f"the graph parts from the agent for {package.animals.names[ids[parted[0]]]!r} on call {call + 1}; "
+                f"nothing was written; export again with a larger --max-nodes, and report it if it stays"
+            )
+        asks = graph.kind[here] == ASK
+        yes = np.zeros(len(playing), dtype=bool)
+        yes[asks] = answers[playing[asks], graph.value[here[asks]]]
+        node[playing] = np.where(yes, graph.yes[here], graph.no[here])
+
+
+def _validate(archive: Path, package: Package) -> None:
+    facts = [validate.PoolFacts(pool.kind, len(pool), pool.sha256) for pool in (package.animals, package.questions)]
+    try:
+        validate.check(validate.read(archive), *facts)
+    except (validate.RejectionError, validate.UnreadableError) as error:
+        raise UserError(f"{archive}: the archive just written is not valid: {error}; please report this") from None
+
+
+def _report(
+    run: Run, package: Package, console: Console, candidates: str, noise: float, own: Exported, best: Exported
+) -> None:
+    rows: list[Row] = []
+    for split in ("dev", "test1"):
+        animals = package.split(split)
+        graph = exported(run.player(package, animals, noise), package, animals, noise, MAX_NODES).cut.graph
+        rows += _rows(split, "agent", graph, package, animals, noise)
+    ids = package.candidates(candidates)
+    rows += _rows(candidates, "agent", own.cut.graph, package, ids, noise)
+    if best is not own:
+        rows += _rows(candidates, "policy.json", best.cut.graph, package, ids, noise)
+    platform = measured_platform(package)
+    if platform is not None and candidates == "hidden":
+        report = measure(best.cut.graph, package, "hidden", noise, platform)
+        rows.append(report.rows[-1])
+    console.print(score_table(rows, f"{run.folder}: scores x100"))
+
+
+def _rows(split: str, who: str, graph: Graph, package: Package, ids: np.ndarray, noise: float) -> Sequence[Row]:
+    walked = walk(graph, package.matrix.answer, ids)
+    mean: Outcome = expected(graph, platform_probability(package, ids, noise), ids)
+    return [
+        row(split, f"{who}, noise 0", walked, len(ids)),
+        row(split, f"{who}, expected at noise {noise:.3g}", mean, len(ids)),
+    ]
+
+
+def measured_platform(package: Package) -> Matrix | None:
+    """The frozen platform of other numerics that the embedded package ships; None for other packages."""
+    path = EMBEDDED / "platform.npz"
+    if package.path != EMBEDDED or not path.exists():
+        return None
+    return load_matrix(path, package.animals, package.questions)
+
+
+def _given_up(cut: Cut) -> str:
+    if cut.given_up < 1e-6:
+        return "no branch given up"
+    return f"{cut.given_up:.2g} of the probability given up to fit ({cut.whole:,} nodes would keep all)"

@@ -1,0 +1,358 @@
+"""The main job: package -> environment -> agent -> evaluation -> export. `wilkins train` is this program."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import platform
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium
+import numpy as np
+import sb3_contrib
+import stable_baselines3
+import torch as th
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import HParam, configure
+from stable_baselines3.common.utils import LinearSchedule
+
+from agents.play import Rounds, expected_score, platforms, play
+from agents.players import RankedPlayer, trained_player
+from agents.policy import ShortlistPolicy, ShortlistRolloutBuffer
+from agents.runs import BEST, CONFIG, load_run
+from env.errors import UserError
+from env.files import whole_file, write_whole
+from env.observation import Shortlist
+from env.package import Package, load_package
+from env.rules import limit
+from env.vector import CabinetVecEnv
+
+SPLITS = ("dev", "test1", "hidden")
+CHECKPOINT = "checkpoint.zip"
+WORLD = "checkpoint.npz"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Train an agent, evaluate it, export it.
+
+    Writes runs/NAME/: config.json, best.zip, TensorBoard curves, policy.json, submission.zip, source.zip and
+    policy.html. Ctrl-C saves and says how to go on.
+    """
+
+    package: Path | None = None
+    """Folder of pools, splits and matrix; the embedded one when left out."""
+    name: str | None = None
+    """Name of the run below `runs`; the package's name and the time when left out."""
+    runs: Path = Path("runs")
+    """Folder that holds the runs."""
+    resume: Path | None = None
+    """Run folder to go on with; its own settings are used, all other flags but --steps are ignored."""
+    seed: int = 0
+    """Same seed, same machine: same policy.json, byte for byte."""
+    steps: int = 1_000_000
+    """Calls that the agent makes during training."""
+    noise: float | None = None
+    """Noise expected of the platform, in margin units: what is optimised for; the package's when left out."""
+    levels: tuple[float, ...] = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
+    """Noise levels that the games are dealt, besides the expected one, so that one agent is good at all."""
+    games: int = 256
+    """Rounds that are played at once."""
+    horizon: int = 32
+    """Calls of every game between two updates."""
+    batch: int = 1024
+    """Calls in a minibatch."""
+    epochs: int = 4
+    """Passes over the collected calls in an update."""
+    learning_rate: float = 1e-3
+    """Adam's step size at the start; falls linearly to a twentieth."""
+    entropy: float = 0.003
+    """Weight of the entropy bonus."""
+    gae_lambda: float = 0.95
+    """Bias against variance in the advantage estimate."""
+    clip: float = 0.2
+    """How far an update may move an action's probability."""
+    width: int = 64
+    """Units in each layer of the scorer."""
+    asks: int = 24
+    """Questions on the shortlist."""
+    guesses: int = 3
+    """Animals on the shortlist."""
+    focus: int = 32
+    """Likeliest animals that the two-step features look at."""
+    evaluations: int = 12
+    """How often the agent is evaluated and a checkpoint is kept."""
+    improve_seconds: float = 20.0
+    """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""
+    max_nodes: int = 32_767
+    """Nodes that the exported graph may have."""
+    device: str = "auto"
+    """Where the network is trained: cpu, cuda, or auto."""
+
+
+def train(settings: Annotated[Settings, tyro.conf.arg(name="")]) -> int:
+    """Run the whole job; returns the exit code."""
+    from export.command import export_run  # the exporter is not needed until the end
+
+    console = Console()
+    package, settings, folder = prepare(settings)
+    agent, world = make_agent(package, settings, folder)
+    finished = learn(agent, world, package, settings, folder, console)
+    if not finished:
+        console.print(f"stopped after {agent.num_timesteps:,} steps; go on with: wilkins train --resume {folder}")
+        return 130
+    export_run(
+        load_run(folder), package, console, improve_seconds=settings.improve_seconds, max_nodes=settings.max_nodes
+    )
+    console.print(f"curves      tensorboard --logdir {settings.runs}")
+    return 0
+
+
+def prepare(settings: Settings) -> tuple[Package, Settings, Path]:
+    """Package, complete settings and run folder, with its `config.json` written; checks all that can be checked."""
+    if settings.resume is not None:
+        folder = settings.resume
+        run = load_run(folder)
+        stored = {**run.config["settings"], "resume": folder}
+        for key in ("package", "runs"):
+            stored[key] = None if stored[key] is None else Path(stored[key])
+        stored["levels"] = tuple(stored["levels"])
+        settings = Settings(**stored)
+        package = load_package(settings.package)
+        run.require(package)
+        return package, settings, folder
+    package = load_package(settings.package)
+    for split in SPLITS:
+        package.split(split)
+    for name in ("steps", "games", "horizon", "batch", "epochs", "width", "asks", "guesses", "focus", "evaluations"):
+        if getattr(settings, name) < 1:
+            raise UserError(f"--{name} {getattr(settings, name)}: at least 1 is needed")
+    noise = package.noise if settings.noise is None else settings.noise
+    if not all(np.isfinite(level) and level >= 0 for level in (noise, *settings.levels)):
+        raise UserError(f"--noise {noise} --levels {settings.levels}: noise is a standard deviation, 0 or more")
+    name = settings.name or f"{package.path.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder = settings.runs / name
+    if (folder / CONFIG).exists():
+        raise UserError(f"{folder} holds a run already; go on with --resume {folder}, or choose another --name")
+    settings = dataclasses.replace(settings, noise=noise, name=name)
+    config = {
+        "settings": dataclasses.asdict(settings),
+        "noise": noise,
+        "shortlist": {"asks": settings.asks, "guesses": settings.guesses, "focus": settings.focus},
+        "package": {
+            "path": str(package.path),
+            "animals_sha256": package.animals.sha256,
+            "questions_sha256": package.questions.sha256,
+        },
+        "versions": {
+            "wilkins": version("wilkins"),
+            "python": platform.python_version(),
+            **{module.__name__: module.__version__ for module in (th, np, gymnasium, stable_baselines3, sb3_contrib)},
+        },
+    }
+    write_whole(folder / CONFIG, json.dumps(config, indent=2, default=str) + "\n")
+    return package, settings, folder
+
+
+def make_agent(package: Package, settings: Settings, folder: Path) -> tuple[MaskablePPO, CabinetVecEnv]:
+    """The algorithm and its games, fresh or as the last checkpoint left them."""
+    levels = sorted({*settings.levels, float(settings.noise or 0.0)})
+    shortlist = Shortlist(settings.asks, settings.guesses, settings.focus)
+    world = CabinetVecEnv(package, settings.games, noise=levels, shortlist=shortlist)
+    # A network this small gains nothing from more threads, and loses much where others share the machine.
+    th.set_num_threads(min(2, th.get_num_threads()))
+    if settings.resume is not None and (folder / CHECKPOINT).is_file():
+        agent = MaskablePPO.load(folder / CHECKPOINT, world, device=settings.device, force_reset=False)
+        restore_world(folder / WORLD, world)
+    else:
+        agent = MaskablePPO(
+            ShortlistPolicy,
+            world,
+            learning_rate=LinearSchedule(settings.learning_rate, settings.learning_rate / 20, 1.0),
+            n_steps=settings.horizon,
+            batch_size=min(settings.batch, settings.games * settings.horizon),
+            n_epochs=settings.epochs,
+            gamma=1.0,  # the undiscounted return is the round score
+            gae_lambda=settings.gae_lambda,
+            clip_range=settings.clip,
+            ent_coef=settings.entropy,
+            rollout_buffer_class=ShortlistRolloutBuffer,
+            policy_kwargs={"width": settings.width},
+            seed=settings.seed,
+            device=settings.device,
+        )
+    agent.set_logger(configure(str(folder), ["tensorboard"]))
+    return agent, world
+
+
+def learn(
+    agent: MaskablePPO, world: CabinetVecEnv, package: Package, settings: Settings, folder: Path, console: Console
+) -> bool:
+    """Train to the last step with evaluations and checkpoints; False when the user stopped it."""
+    left = settings.steps - agent.num_timesteps
+    if left <= 0:
+        return True
+    watch = Watch(world, package, settings, folder, console)
+    agent.learn(left, callback=watch, reset_num_timesteps=agent.num_timesteps == 0)
+    return not watch.stopped
+
+
+class Watch(BaseCallback):
+    """Shows progress, evaluates, keeps the best agent and the checkpoint, and stops where the user asks."""
+
+    def __init__(self, world: CabinetVecEnv, package: Package, settings: Settings, folder: Path, console: Console):
+        super().__init__()
+        self.world, self.package, self.settings, self.folder, self.console = world, package, settings, folder, console
+        self.evaluator = Evaluator(package, float(settings.noise or 0.0), world, settings)
+        self.stopped = self.asked_to_stop = False
+        self.every = max(settings.steps // settings.evaluations, settings.games * settings.horizon)
+        self.best = best_score(folder)
+
+    def _on_training_start(self) -> None:
+        self.next = (self.num_timesteps // self.every + 1) * self.every
+        self.begun, self.from_steps = time.monotonic(), self.num_timesteps
+        columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.progress = Progress(*columns, TextColumn("{task.description}"), console=self.console)
+        self.task = self.progress.add_task("", total=self.settings.steps, completed=self.num_timesteps)
+        self.progress.start()
+        self.previous = signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *_: Any) -> None:
+        if self.asked_to_stop:  # the second time the user means it
+            signal.signal(signal.SIGINT, self.previous)
+            self.progress.stop()
+            raise KeyboardInterrupt
+        self.asked_to_stop = True
+        self.progress.update(self.task, description="stopping after this update…")
+
+    def _on_rollout_start(self) -> None:
+        # Here the last update is complete and no call is half recorded: what is saved now can go on exactly.
+        if self.num_timesteps >= self.next:
+            self.next += self.every
+            self._evaluate()
+            self._save()
+        elif self.asked_to_stop:
+            self._save()
+        self.stopped = self.asked_to_stop
+
+    def _on_step(self) -> bool:
+        if self.n_calls % self.settings.horizon == 0 and not self.asked_to_stop:
+            rate = (self.num_timesteps - self.from_steps) / (time.monotonic() - self.begun)
+            shown = f"{rate:,.0f} steps/s   hidden {self.best:.2f}" if self.best > 0 else f"{rate:,.0f} steps/s"
+            self.progress.update(self.task, completed=self.num_timesteps, description=shown)
+            self.logger.record("time/steps_per_second", rate)
+        return not self.stopped
+
+    def _on_training_end(self) -> None:
+        signal.signal(signal.SIGINT, self.previous)
+        if not self.stopped:
+            self._evaluate()
+            self._save()
+            settings = {k: v for k, v in dataclasses.asdict(self.settings).items() if isinstance(v, int | float | str)}
+            self.logger.record(
+                "hparams", HParam(settings, {"eval/hidden_score": self.best}), exclude=("stdout", "log", "json", "csv")
+            )
+            self.logger.dump(self.num_timesteps)
+        self.progress.stop()
+
+    def _evaluate(self) -> None:
+        scores, rounds = self.evaluator(self.model.policy)  # type: ignore[arg-type]
+        for split, score in scores.items():
+            self.logger.record(f"eval/{split}_score", score)
+        self.logger.record("eval/solved_rate", float(rounds.solved.mean()))
+        self.logger.record("eval/mean_calls", float(rounds.calls.mean()))
+        self.logger.record("eval/limit", limit(len(self.package.hidden)))
+        self.logger.record("eval/calls", th.from_numpy(rounds.calls.astype(np.float32)))
+        self.logger.dump(self.num_timesteps)
+        shown = "   ".join(f"{split} {score:.2f}" for split, score in scores.items())
+        self.console.print(f"{self.num_timesteps:>10,} steps   {shown}", highlight=False)
+        if scores["hidden"] > self.best:
+            self.best = scores["hidden"]
+            save_agent(self.folder / BEST, self.model)
+            write_whole(self.folder / "best.json", json.dumps({"steps": self.num_timesteps, **scores}) + "\n")
+
+    def _save(self) -> None:
+        save_world(self.folder / WORLD, self.world)
+        save_agent(self.folder / CHECKPOINT, self.model)
+
+
+class Evaluator:
+    """Scores a policy on every split: exactly, when platforms answer with the expected noise."""
+
+    def __init__(self, package: Package, noise: float, world: CabinetVecEnv, settings: Settings):
+        self.package, self.noise = package, noise
+        self.shortlist = Shortlist(settings.asks, settings.guesses, settings.focus)
+        hidden = package.split("hidden")
+        margin = package.matrix.signed_margin()[hidden]
+        self.animals, self.answers = hidden, platforms(margin, noise, seed=0)
+
+    def __call__(self, policy: ShortlistPolicy) -> tuple[dict[str, float], Rounds]:
+        """Expected score x100 by split, each on its own candidates; and one drawn round for each hidden animal."""
+        players = {split: self.player(policy, split) for split in SPLITS}
+        scores = {split: expected_score(player) for split, player in players.items()}
+        return scores, play(players["hidden"], self.answers, self.animals)
+
+    def player(self, policy: ShortlistPolicy, split: str) -> RankedPlayer:
+        """The policy playing greedily on the animals of a split."""
+        return trained_player(policy, self.package, self.package.split(split), self.noise, self.shortlist)
+
+
+def best_score(folder: Path) -> float:
+    """Hidden score x100 of the best agent that the run has kept so far; -1 where there is none."""
+    try:
+        return float(json.loads((folder / "best.json").read_text())["hidden"])
+    except (OSError, ValueError, KeyError):
+        return -1.0
+
+
+def save_agent(path: Path, agent: BaseAlgorithm) -> None:
+    """Write a checkpoint in the library's own format, in one step."""
+    content = io.BytesIO()
+    agent.save(content)
+    write_whole(path, content.getvalue())
+
+
+def save_world(path: Path, world: CabinetVecEnv) -> None:
+    """Write all that randomness and the running games are, so that training goes on as if never stopped."""
+    # The library shuffles minibatches with NumPy's global generator, so that one has to be kept.
+    _, keys, position, has_gauss, cached = np.random.get_state(legacy=True)  # noqa: NPY002
+    with whole_file(path) as stream:
+        arrays = {
+            "torch": th.get_rng_state().numpy(),
+            "numpy": keys,
+            "numpy_position": np.array([position, has_gauss]),
+            "numpy_cached": np.array([cached]),
+            **world.state(),
+        }
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def restore_world(path: Path, world: CabinetVecEnv) -> None:
+    """Bring back what `save_world` wrote. Raises UserError for a missing or damaged file."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            th.set_rng_state(th.from_numpy(stored["torch"]))
+            position, has_gauss = stored["numpy_position"].tolist()
+            cached = float(stored["numpy_cached"][0])
+            np.random.set_state(("MT19937", stored["numpy"], position, has_gauss, cached))  # noqa: NPY002
+            world.restore(stored)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: not a readable checkpoint ({error}); start the run anew") from None
+
+
+if __name__ == "__main__":
+    import wilkins
+
+    sys.exit(wilkins.main(["train", *sys.argv[1:]]))
