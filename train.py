@@ -72,9 +72,9 @@ class Settings:
     """Rounds that are played at once."""
     horizon: int = 32
     """Calls of every game between two updates."""
-    batch: int = 1024
+    batch: int = 512
     """Calls in a minibatch."""
-    epochs: int = 4
+    epochs: int = 3
     """Passes over the collected calls in an update."""
     learning_rate: float = 1e-3
     """Adam's step size at the start; falls linearly to a twentieth."""
@@ -86,7 +86,7 @@ class Settings:
     """How far an update may move an action's probability."""
     width: int = 64
     """Units in each layer of the scorer."""
-    asks: int = 24
+    asks: int = 16
     """Questions on the shortlist."""
     guesses: int = 3
     """Animals on the shortlist."""
@@ -172,7 +172,7 @@ def make_agent(package: Package, settings: Settings, folder: Path) -> tuple[Mask
     shortlist = Shortlist(settings.asks, settings.guesses, settings.focus)
     world = CabinetVecEnv(package, settings.games, noise=levels, shortlist=shortlist)
     # A network this small gains nothing from more threads, and loses much where others share the machine.
-    th.set_num_threads(min(2, th.get_num_threads()))
+    th.set_num_threads(1)
     if settings.resume is not None and (folder / CHECKPOINT).is_file():
         agent = MaskablePPO.load(folder / CHECKPOINT, world, device=settings.device, force_reset=False)
         restore_world(folder / WORLD, world)

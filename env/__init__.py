@@ -1,5 +1,10 @@
 """The world that an agent learns in: rules, pools, oracle matrix, belief, environments."""
 
+import os
+
+# Threads that wait for work sleep instead of spinning: on two shared cores spinning starves the others.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 import gymnasium
 
 gymnasium.register(id="Cabinet-v0", entry_point="env.cabinet:CabinetEnv")

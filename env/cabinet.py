@@ -115,9 +115,8 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
         self.questions, self.animals = len(self.package.questions), len(self.package.animals)
         self.margin = self.package.matrix.signed_margin()
         assumed = noise if assumed_noise is None else assumed_noise
-        self.observer = Observer(
-            Likelihood.from_margins(self.margin[self.candidates], assumed), self.candidates, assumed, BUDGET, shortlist
-        )
+        self.likelihood = Likelihood.from_margins(self.margin[self.candidates], assumed)
+        self.observer = Observer([self.likelihood], [assumed], self.candidates, BUDGET, shortlist)
         self.action_space: spaces.Discrete = spaces.Discrete(self.questions + self.animals)
         self.observation_space = observation_space(shortlist, self.questions, self.animals)  # type: ignore[assignment]
         self._over = True
@@ -139,7 +138,7 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
             raise ValueError(f"animal {wanted} is not in 0..{self.animals - 1}")
         self.package.measured(np.array([self.animal]), f"the hidden animal {self.package.animals.names[self.animal]!r}")
         self._row = platform_row(self.margin[self.animal], self.noise, self.np_random)
-        self._belief = self.observer.likelihood.prior(1)
+        self._belief = self.likelihood.prior(1)
         self._asked: dict[int, bool] = {}
         self._guessed: set[int] = set()
         self._transcript: list[tuple[str, str]] = []
@@ -185,13 +184,12 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
         self._transcript.append((self.package.questions.names[question], "yes" if answer else "no"))
         if repeated:
             return
-        likelihood = self.observer.likelihood
-        self._belief = likelihood.updated(self._belief, np.array([question]), np.array([answer]))
+        self._belief = self.likelihood.updated(self._belief, np.array([question]), np.array([answer]))
         if not self._belief.any():
             asked = np.array(list(self._asked))
             answers = np.array(list(self._asked.values()))
             excluded = np.isin(self.candidates, list(self._guessed))
-            self._belief = likelihood.likeliest_by_margin(asked, answers, excluded)[None]
+            self._belief = self.likelihood.likeliest_by_margin(asked, answers, excluded)[None]
 
     def _guess(self, animal: int) -> None:
         self._solved = animal == self.animal
@@ -207,7 +205,7 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
             asked = np.array(list(self._asked), dtype=np.int64)
             answers = np.array(list(self._asked.values()), dtype=bool)
             excluded = np.isin(self.candidates, list(self._guessed))
-            self._belief = self.observer.likelihood.likeliest_by_margin(asked, answers, excluded)[None]
+            self._belief = self.likelihood.likeliest_by_margin(asked, answers, excluded)[None]
 
     def _observation(self) -> Observation:
         asked = np.zeros((1, self.questions), dtype=bool)

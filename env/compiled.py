@@ -8,7 +8,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit, prange
+from numba import config, njit, prange
+
+# Numba's OpenMP layer would set the number of threads for torch too, in the same process.
+config.THREADING_LAYER = "workqueue"
 
 NEGLIGIBLE = 1e-6
 """Posterior below which a candidate is left out of the sums over the support."""
@@ -299,7 +302,8 @@ def describe_all(
     asked: np.ndarray,
     left: np.ndarray,
     budget: int,
-    noise: float,
+    level: np.ndarray,
+    noise: np.ndarray,
     table: np.ndarray,
     width: int,
     state: np.ndarray,
@@ -308,7 +312,11 @@ def describe_all(
     guesses: np.ndarray,
     guess_ids: np.ndarray,
 ) -> None:
-    """`describe` for every game of a batch; `belief` float64 [games, candidates]."""
+    """`describe` for every game of a batch; `belief` float64 [games, candidates].
+
+    Game g plays at noise level `level[g]`, of which `noise` [levels] and `table` [levels, candidates,
+    2 * questions] tell more.
+    """
     for g in prange(belief.shape[0]):
         ids, weight = support(belief[g])
         describe(
@@ -317,8 +325,8 @@ def describe_all(
             asked[g],
             left[g],
             budget,
-            noise,
-            table,
+            noise[level[g]],
+            table[level[g]],
             width,
             state[g],
             asks[g],

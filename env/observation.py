@@ -5,7 +5,7 @@ One function serves the single and the batched environment and the exporter, so 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,7 @@ Observation = dict[str, np.ndarray]
 class Shortlist:
     """How many actions are described and scored in each position."""
 
-    asks: int = 24
+    asks: int = 16
     """Questions, by information gain."""
     guesses: int = 3
     """Animals, by posterior."""
@@ -59,22 +59,28 @@ class Shortlist:
     """Likeliest animals that the two-step features look at."""
 
 
-@dataclass(frozen=True)
 class Observer:
-    """Turns beliefs into observations under one likelihood."""
+    """Turns beliefs into observations, under one likelihood or under several noise levels."""
 
-    likelihood: Likelihood
-    candidates: np.ndarray
-    """Animal identifiers, int64 [candidates]."""
-    noise: float
-    """What the likelihood assumes, in margin units."""
-    budget: int
-    shortlist: Shortlist = Shortlist()
+    def __init__(
+        self,
+        likelihoods: Sequence[Likelihood],
+        noise: Sequence[float],
+        candidates: np.ndarray,
+        budget: int,
+        shortlist: Shortlist = Shortlist(),
+    ):
+        self.table = np.stack([likelihood.table for likelihood in likelihoods])
+        self.noise = np.asarray(noise, np.float64)
+        self.candidates, self.budget, self.shortlist = candidates, budget, shortlist
 
-    def observe(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> Observation:
+    def observe(
+        self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray, level: np.ndarray | None = None
+    ) -> Observation:
         """Observation of a batch of games.
 
-        `belief` float64 [games, candidates]; `asked` bool [games, questions]; `calls` consumed, int [games].
+        `belief` float64 [games, candidates]; `asked` bool [games, questions]; `calls` consumed, int [games];
+        `level`, int64 [games], says which likelihood each game's belief assumes (the first when None).
         Returns `asks` float32 [games, asks, features] with `ask_ids` (question identifiers, -1 where there
         is none), `guesses` float32 [games, guesses, features] with `guess_ids` (animal identifiers), and
         `state` float32 [games, features]. Questions stand by falling gain, animals by falling posterior,
@@ -94,19 +100,15 @@ class Observer:
             asked,
             self.budget - calls,
             self.budget,
+            np.zeros(games, np.int64) if level is None else level,
             self.noise,
-            self.likelihood.table,
+            self.table,
             max(self.shortlist.focus, guesses, compiled.RANKS),
             *(observation[key] for key in ("state", "asks", "ask_ids", "guesses", "guess_ids")),
         )
         places = observation["guess_ids"]
         places[...] = np.where(places >= 0, self.candidates[places], -1)
         return observation
-
-
-def concatenated(parts: list[Observation]) -> Observation:
-    """Observations of several batches as one, in order."""
-    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
 
 def rows(observation: Mapping[str, np.ndarray], index: np.ndarray | slice | int) -> Observation:

@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvS
 
 from env.belief import Likelihood, without
 from env.cabinet import observation_space, platform_row
-from env.observation import Observation, Observer, Shortlist, concatenated, rows
+from env.observation import Observation, Observer, Shortlist, rows
 from env.package import Package
 from env.rules import BUDGET, COST
 
@@ -47,12 +47,10 @@ class CabinetVecEnv(VecEnv):
         levels = np.atleast_1d(np.asarray(noise, dtype=np.float64))
         self.noise = np.sort(levels[np.arange(games) % len(levels)])
         """Level of each game, ascending, so that the games of one level lie together."""
-        starts = np.flatnonzero(np.r_[True, np.diff(self.noise) > 0])
-        self._groups = [
-            (slice(start, stop), self._observer(float(self.noise[start]), shortlist))
-            for start, stop in zip(starts, [*starts[1:], games], strict=True)
-        ]
-        self._group_of = np.repeat(np.arange(len(starts)), np.diff([*starts, games]))
+        distinct, self._level = np.unique(self.noise, return_inverse=True)
+        margin = self.margin[self.candidates]
+        self._likelihoods = [Likelihood.from_margins(margin, float(level)) for level in distinct]
+        self._observer = Observer(self._likelihoods, distinct.tolist(), self.candidates, BUDGET, shortlist)
         self._place = np.full(self.animals, -1)
         self._place[self.candidates] = np.arange(len(self.candidates))
         self._random = [np.random.default_rng() for _ in range(games)]
@@ -68,10 +66,6 @@ class CabinetVecEnv(VecEnv):
         self._calls = np.zeros(games, dtype=np.int64)
         self._history = np.full((games, BUDGET), -1)
         """Action of each call, -1 where not made yet."""
-
-    def _observer(self, noise: float, shortlist: Shortlist) -> Observer:
-        likelihood = Likelihood.from_margins(self.margin[self.candidates], noise)
-        return Observer(likelihood, self.candidates, noise, BUDGET, shortlist)
 
     def reset(self) -> Observation:
         """Start every round anew, with the seeds given by `seed` if any."""
@@ -100,10 +94,10 @@ class CabinetVecEnv(VecEnv):
         self._calls += 1
         self._allowed[games, actions] = False
         fresh = asks[~repeated[asks]]
-        for group, (_, observer) in enumerate(self._groups):
-            mine = fresh[self._group_of[fresh] == group]
+        for level, likelihood in enumerate(self._likelihoods):
+            mine = fresh[self._level[fresh] == level]
             answers = self._row[mine, actions[mine]]
-            self._belief[mine] = observer.likelihood.updated(self._belief[mine], actions[mine], answers)
+            self._belief[mine] = likelihood.updated(self._belief[mine], actions[mine], answers)
         wrong = guesses[~solved[guesses]]
         self._belief[wrong] = without(self._belief[wrong], self._place[actions[wrong] - self.questions])
         for game in np.flatnonzero(~self._belief.any(axis=1)).tolist():
@@ -145,14 +139,10 @@ class CabinetVecEnv(VecEnv):
         calls = self._history[game, : self._calls[game]]
         asked = np.unique(calls[calls < self.questions])
         excluded = ~self._allowed[game, self.questions + self.candidates]
-        likelihood = self._groups[self._group_of[game]][1].likelihood
-        return likelihood.likeliest_by_margin(asked, self._row[game, asked], excluded)
+        return self._likelihoods[self._level[game]].likeliest_by_margin(asked, self._row[game, asked], excluded)
 
     def _observe(self) -> Observation:
-        asked = ~self._allowed[:, : self.questions]
-        return concatenated(
-            [observer.observe(self._belief[part], asked[part], self._calls[part]) for part, observer in self._groups]
-        )
+        return self._observer.observe(self._belief, ~self._allowed[:, : self.questions], self._calls, self._level)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the running games are, generators included; `restore` brings it back."""
