@@ -415,3 +415,21 @@ def test_compare_refuses_matrices_without_a_common_pair(make_package):
 def test_compare_refuses_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match="no package and no matrix file"):
         command.compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_bench_without_its_models_says_what_was_skipped(tmp_path, capsys):
+    from env.oracle.bench import bench_oracle
+
+    assert bench_oracle(gguf=tmp_path / "a.gguf", tokenizer=tmp_path / "b.gguf") == 0
+    said = capsys.readouterr().out.replace("\n", "")
+    assert "limit skipped: no model file" in said
+    assert "tokens on paper skipped: no model file" in said
+
+
+def test_official_size_is_reached_with_questions_that_all_differ():
+    from env.oracle.bench import extend
+
+    questions = extend([f"is it {number}?" for number in range(201)], 559)
+    assert len(set(questions)) == 559
+    with pytest.raises(UserError, match="cannot be extended"):
+        extend(["why?"], 559)
