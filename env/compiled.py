@@ -11,7 +11,7 @@ import numpy as np
 from numba import config, njit, prange
 
 # Numba's OpenMP layer would set the number of threads for torch too, in the same process.
-config.THREADING_LAYER = "workqueue"
+config.THREADING_LAYER = "workqueue"  # type: ignore[attr-defined]
 
 NEGLIGIBLE = 1e-6
 """Posterior below which a candidate is left out of the sums over the support."""

@@ -1,0 +1,309 @@
+"""The figures of the README, measured side by side in one run: scores against bars, speed against the textbook."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableDictRolloutBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+import train
+from agents.baselines import best_belief, even_split, soft_weights
+from agents.players import Player, RankedPlayer
+from agents.policy import ShortlistPolicy
+from agents.runs import CONFIG, Run, load_run
+from env.cabinet import CabinetEnv
+from env.observation import Shortlist
+from env.package import Package, load_package
+from env.rules import limit
+from env.synth import write_package
+from export.command import exported, improved, measured_platform
+from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
+from export.evaluate import measure, platform_probability
+from export.graph import graph_to_json
+from export.score import expected, walk
+
+OFFICIAL_SIZE = (1472, 559)
+NOISES = (0.0, 0.05, 0.1, 0.2, 0.3)
+TRAINING_SEED = 100
+"""Seed of the synthetic package that the benchmark's agent is trained on; the scored ones have others."""
+
+BUDGETS = (1, 100, 500, 1000, 2000, 4000, 16_000, MAX_NODES)
+
+
+def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: float = 20.0) -> int:
+    """Print scores and speeds against their bars: embedded package, synthetic package of the official size.
+
+    Args:
+        run: Trained run to score. Default: `runs`/bench, which is trained first where it is not there.
+        runs: Folder of runs.
+        improve_seconds: Nominal seconds of lookahead at export.
+    """
+    console = Console()
+    agent = benchmark_run(run, runs, console)
+    table = Table(title="scores x100 and speeds")
+    for column, side in (("measure", "left"), ("bar", "right"), ("measured", "right"), ("", "left")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+
+    def line(measure: str, bar: float, value: float, unit: str = "", least: bool = True) -> None:
+        met = value >= bar if least else value <= bar
+        table.add_row(
+            measure, f"{'≥' if least else '≤'} {bar:.2f}{unit}", f"{value:.2f}{unit}", "met" if met else "NOT MET"
+        )
+
+    with synthetic_packages([0]) as packages:
+        full = packages[0]
+        for name, package in (("embedded", load_package()), ("synthetic 1,472 x 559", full)):
+            ids = package.split("hidden")
+            sharp = graph_of(agent, package, 0.0, improve_seconds, console)[1]
+            score = 100 * float(walk(sharp, package.matrix.answer, ids).score.mean())
+            line(f"graph, noise 0, {name} (limit {limit(len(ids)):.3f})", limit(len(ids)) - 0.3, score)
+        begun = time.monotonic()
+        _, robust_graph = graph_of(agent, full, 0.1, improve_seconds, console)
+        content = graph_to_json(robust_graph)
+        seconds = time.monotonic() - begun
+        line("graph, expected at noise 0.10, synthetic", 78.0, expected_x100(robust_graph, full, 0.1))
+        line(f"enumerate, improve, write it ({len(content) / 1e6:.1f} MB)", 60.0, seconds, " s", least=False)
+        hard = hard_filtering(full)
+        console.print(f"hard filtering at noise 0.10, synthetic: {expected_x100(hard, full, 0.1):.2f}")
+        speeds = training_speeds(full, console)
+    ours = speeds["wilkins"]
+    for name, bar in (("textbook", 8.0), ("whole action space", 1.0)):
+        line(
+            f"training speed, {ours:,.0f} steps/s, against {name}, {speeds[name]:,.0f} steps/s",
+            bar,
+            ours / speeds[name],
+            "x",
+        )
+    console.print(table)
+    return 0
+
+
+def robust(
+    run: Path | None = None,
+    runs: Path = Path("runs"),
+    seeds: tuple[int, ...] = (0, 1, 2),
+    noises: tuple[float, ...] = NOISES,
+    improve_seconds: float = 20.0,
+    search_seconds: float = 0.0,
+) -> int:
+    """Print exact expected scores of exported graphs at every noise level, against the limit and the baselines.
+
+    Args:
+        run: Trained run to score. Default: `runs`/bench, trained on a synthetic package that is not scored.
+        runs: Folder of runs.
+        seeds: Synthetic packages of the official size to score on.
+        noises: Noise levels, in margin units; the policy assumes the level it is scored at.
+        improve_seconds: Nominal seconds of lookahead at export.
+        search_seconds: Nominal seconds of a longer search, an own column; 0 leaves it out.
+    """
+    console = Console()
+    agent = benchmark_run(run, runs, console)
+    with synthetic_packages(seeds) as packages:
+        worlds = {
+            "embedded": load_package(),
+            **{f"synthetic {seed}": p for seed, p in zip(seeds, packages, strict=True)},
+        }
+        for name, package in worlds.items():
+            ids = package.split("hidden")
+            console.print(robust_table(agent, name, package, ids, noises, improve_seconds, search_seconds, console))
+        console.print(mismatch_table(agent, worlds["embedded"], improve_seconds, console))
+        if len(worlds) > 1:
+            console.print(budget_table(agent, packages[0], 0.2, improve_seconds, console))
+    return 0
+
+
+def robust_table(
+    agent: Run,
+    name: str,
+    package: Package,
+    ids: np.ndarray,
+    noises: tuple[float, ...],
+    improve_seconds: float,
+    search_seconds: float,
+    console: Console,
+) -> Table:
+    """Scores of every kind of player at every noise level on one package."""
+    table = Table(title=f"{name}: {len(ids)} candidates, exact expected score x100 of the exported graph")
+    columns = ["noise", "limit", "hard filtering", "soft weights", "belief (threshold)", "PPO graph", "with lookahead"]
+    columns += ["longer search"] if search_seconds else []
+    for column in [*columns, "above belief", "seconds"]:
+        table.add_column(column, justify="right")
+    hard, soft = hard_filtering(package), graph_of_player(soft_weights(package, ids), package, 0.1)
+    for noise in noises:
+        begun = time.monotonic()
+        believer, threshold = best_belief(package, ids, noise)
+        belief = expected_x100(graph_of_player(believer, package, noise), package, noise)
+        own, ahead = graph_of(agent, package, noise, improve_seconds, console)
+        seconds = time.monotonic() - begun
+        scores = [expected_x100(graph, package, noise) for graph in (hard, soft, own, ahead)]
+        cells = [f"{noise:g}", f"{limit(len(ids)):.3f}", f"{scores[0]:.2f}", f"{scores[1]:.2f}"]
+        cells += [f"{belief:.3f} ({threshold:g})", f"{scores[2]:.3f}", f"{scores[3]:.3f}"]
+        if search_seconds:
+            _, longer = graph_of(agent, package, noise, search_seconds, console)
+            cells.append(f"{expected_x100(longer, package, noise):.3f}")
+        table.add_row(*cells, f"{scores[3] - belief:+.3f}", f"{seconds:.0f}")
+    return table
+
+
+def mismatch_table(agent: Run, package: Package, improve_seconds: float, console: Console) -> Table:
+    """What a wrong noise level costs: rows assume, columns are."""
+    levels = (0.05, 0.1, 0.2)
+    platform = measured_platform(package)
+    table = Table(title="embedded: a policy that assumes one noise, on platforms of another; and on platform.npz")
+    table.add_column("assumes")
+    for level in levels:
+        table.add_column(f"platform {level:g}", justify="right")
+    table.add_column("platform.npz (projected)", justify="right")
+    for assumed in levels:
+        _, graph = graph_of(agent, package, assumed, improve_seconds, console)
+        scores = [f"{expected_x100(graph, package, level):.3f}" for level in levels]
+        report = measure(graph, package, "hidden", None, platform)
+        assert report.platform is not None  # the embedded package has a platform
+        projected = report.platform
+        found = f"{report.rows[-1].score:.2f} ({projected.low:.2f} .. {projected.high:.2f})"
+        table.add_row(f"{assumed:g}", *scores, found)
+    return table
+
+
+def budget_table(agent: Run, package: Package, noise: float, improve_seconds: float, console: Console) -> Table:
+    """Score against the node limit."""
+    ids = package.split("hidden")
+    trained = agent.player(package, ids, noise)
+    own = exported(trained, package, ids, noise, MAX_NODES)
+    with console.status("looking ahead"):
+        best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds)
+    decisions = enumerate_decisions(best.player)
+    table = Table(title=f"score against node limit, synthetic, noise {noise:g}")
+    for column in ("max nodes", "nodes", "given up", "score x100"):
+        table.add_column(column, justify="right")
+    for budget in BUDGETS:
+        cut = to_graph(decisions, package.animals, package.questions, budget)
+        score = expected_x100(cut.graph, package, noise)
+        table.add_row(f"{budget:,}", f"{len(cut.graph):,}", f"{cut.given_up:.2g}", f"{score:.3f}")
+    return table
+
+
+def benchmark_run(run: Path | None, runs: Path, console: Console) -> Run:
+    """The run to score; trains it on a synthetic package of its own where it is not there yet."""
+    if run is not None:
+        return load_run(run)
+    folder = runs / "bench"
+    if not (folder / "best.json").exists():
+        package = runs / f"synth-{TRAINING_SEED}"
+        if not package.exists():
+            write_package(package, *OFFICIAL_SIZE, TRAINING_SEED)
+        resume = folder if (folder / CONFIG).exists() else None
+        begun = time.monotonic()
+        world, settings, folder = train.prepare(train.Settings(package=package, name="bench", runs=runs, resume=resume))
+        algorithm, games = train.make_agent(world, settings, folder)
+        train.learn(algorithm, games, world, settings, folder, console)
+        console.print(f"trained in {time.monotonic() - begun:.0f} s")
+    return load_run(folder)
+
+
+def graph_of(agent: Run, package: Package, noise: float, improve_seconds: float, console: Console) -> tuple[Any, Any]:
+    """The agent's own graph and the one with lookahead, on the hidden animals of a package."""
+    ids = package.split("hidden")
+    trained: RankedPlayer = agent.player(package, ids, noise)
+    with console.status(f"exporting at noise {noise:g}"):
+        own = exported(trained, package, ids, noise, MAX_NODES)
+        best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds)
+    return own.cut.graph, best.cut.graph
+
+
+def graph_of_player(player: Player, package: Package, noise: float) -> Any:
+    """Graph of a baseline, its branches ordered by how likely platforms of this noise take them."""
+    world = replace(player.likelihood, p_yes=platform_probability(package, player.candidates, noise))
+    return to_graph(enumerate_decisions(player, world), package.animals, package.questions).graph
+
+
+def hard_filtering(package: Package) -> Any:
+    """Graph of the even split that stops where every candidate contradicts the answers."""
+    player = even_split(package, package.split("hidden"))
+    return to_graph(enumerate_decisions(player), package.animals, package.questions).graph
+
+
+def expected_x100(graph: Any, package: Package, noise: float) -> float:
+    """Exact expected score of a graph on the hidden animals, x100."""
+    ids = package.split("hidden")
+    return 100 * float(expected(graph, platform_probability(package, ids, noise), ids).score.mean())
+
+
+@contextmanager
+def synthetic_packages(seeds: tuple[int, ...] | list[int]) -> Iterator[list[Package]]:
+    """Packages of the official size in a folder that is removed afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        packages = []
+        for seed in seeds:
+            write_package(Path(folder) / f"synth-{seed}", *OFFICIAL_SIZE, seed)
+            packages.append(load_package(Path(folder) / f"synth-{seed}"))
+        yield packages
+
+
+class ScatteringPolicy(ShortlistPolicy):
+    """The same network with its logits scattered into the whole action space at every step, masks and all."""
+
+    def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> Any:
+        """See the base class."""
+        distribution = self.get_distribution(obs, action_masks)
+        actions = distribution.get_actions(deterministic=deterministic)
+        return actions, self.predict_values(obs), distribution.log_prob(actions)
+
+    def evaluate_actions(self, obs: Any, actions: Any, action_masks: Any = None) -> Any:
+        """See the base class."""
+        distribution = self.get_distribution(obs, action_masks)
+        return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()
+
+
+def training_speeds(package: Package, console: Console, rounds: int = 3) -> dict[str, float]:
+    """Steps a second of whole training (play and update), median of rounds taken in turn."""
+    settings = train.Settings(name="speed")
+
+    def ours() -> MaskablePPO:
+        with tempfile.TemporaryDirectory() as folder:
+            return train.make_agent(package, settings, Path(folder))[0]
+
+    def scattering() -> MaskablePPO:
+        agent = ours()
+        return MaskablePPO(
+            ScatteringPolicy, agent.env, n_steps=settings.horizon, batch_size=settings.batch, n_epochs=settings.epochs,
+            gamma=1.0, rollout_buffer_class=MaskableDictRolloutBuffer, device="cpu",
+        )  # fmt: skip
+
+    def textbook() -> MaskablePPO:
+        whole = Shortlist(len(package.questions), len(package.hidden))
+        games = DummyVecEnv([lambda: CabinetEnv(package, noise=0.1, shortlist=whole) for _ in range(8)])
+        return MaskablePPO("MultiInputPolicy", games, n_steps=64, batch_size=64, gamma=1.0, device="cpu")
+
+    makers: dict[str, tuple[Callable[[], MaskablePPO], int]] = {
+        "wilkins": (ours, 2 * settings.games * settings.horizon),
+        "whole action space": (scattering, settings.games * settings.horizon),
+        "textbook": (textbook, 512),
+    }
+    agents = {name: maker() for name, (maker, _) in makers.items()}
+    rates: dict[str, list[float]] = {name: [] for name in makers}
+    for turn in range(rounds + 1):
+        for name, (_, steps) in makers.items():
+            with console.status(f"training speed, {name}, turn {turn} of {rounds}"):
+                begun = time.monotonic()
+                agents[name].learn(steps, callback=_Quiet(), reset_num_timesteps=True)
+                rates[name].append(steps / (time.monotonic() - begun))
+    return {name: median(values[1:]) for name, values in rates.items()}  # the first turn compiles
+
+
+class _Quiet(BaseCallback):
+    def _on_step(self) -> bool:
+        return True
