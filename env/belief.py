@@ -95,7 +95,9 @@ class Likelihood:
         Returns float64 [candidates]; equal belief in all where every candidate is excluded.
         """
         toward = np.where(answers, 1.0, -1.0) * self.margin[:, question_ids].astype(np.float64)
-        violation = np.where(excluded, np.inf, np.square(np.minimum(toward, 0.0)).sum(axis=1))
+        # Sorted before they are summed: neither the order of the calls nor that of the questions breaks a tie.
+        squares = np.sort(np.square(np.minimum(toward, 0.0)), axis=1)
+        violation = np.where(excluded, np.inf, squares.sum(axis=1))
         best = violation == violation.min()
         return best / best.sum()
 
