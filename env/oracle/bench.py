@@ -27,6 +27,7 @@ def bench_oracle(
     gguf: Path = MODELS / "SmolLM2-135M-Instruct.Q4_1.gguf",
     tokenizer: Path = MODELS / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     animals: int = 2,
+    alone: int = 40,
     dtype: str = "float32",
     device: str = "cpu",
 ) -> int:
@@ -36,6 +37,7 @@ def bench_oracle(
         gguf: Small chat model to run; `make oracle-model` brings it.
         tokenizer: Model with the tokenizer of the official family, only to count tokens.
         animals: Animals of the embedded package to measure, with all its questions.
+        alone: Pairs of each animal, evenly spread, that are also asked one prompt at a time.
         dtype: auto, bfloat16, float16 or float32.
         device: auto, cpu, cuda or cuda:N.
     """
@@ -44,7 +46,7 @@ def bench_oracle(
     package = load_package()
     names, questions = package.animals.names[: max(1, animals)], package.questions.names
     if gguf.is_file():
-        _run(table, gguf, dtype, device, names, questions)
+        _run(table, gguf, dtype, device, names, questions, max(1, alone))
     else:
         console.print(f"speed, memory and limit skipped: no model file {gguf}; `make oracle-model` brings it")
     if tokenizer.is_file():
@@ -84,7 +86,9 @@ def extend(questions: Sequence[str], size: int) -> list[str]:
     return longer[:size]
 
 
-def _run(table: Table, gguf: Path, dtype: str, device: str, animals: Sequence[str], questions: Sequence[str]) -> None:
+def _run(
+    table: Table, gguf: Path, dtype: str, device: str, animals: Sequence[str], questions: Sequence[str], alone: int
+) -> None:
     import torch
 
     from env.oracle.measure import Oracle
@@ -96,24 +100,26 @@ def _run(table: Table, gguf: Path, dtype: str, device: str, animals: Sequence[st
     _drain(oracle, [(0, animals[0], ids[:8])], questions)  # warm
     _one_prompt(model, tokenizer, animals[0], questions[0])
     oracle.pushed = pushed_alone = differ = 0
-    fast, slow = [], []
+    some = ids[:: -(-ids.size // alone)]
+    fast = slow = 0.0
     # Turn by turn, so that whatever else the machine does strikes both alike.
     for animal_id, name in enumerate(animals):
         start = time.perf_counter()
         (row,) = oracle.rows([(animal_id, name, ids)], questions)
         middle = time.perf_counter()
-        alone = [_one_prompt(model, tokenizer, name, question) for question in questions]
-        slow.append(time.perf_counter() - middle)
-        fast.append(middle - start)
-        pushed_alone += sum(pushed for _, pushed in alone)
-        differ += sum(answer != reading for answer, (reading, _) in zip(row.answer, alone, strict=True))
-    pairs = len(animals) * len(questions)
-    where = f"{source.name}, {dtype}, {torch.get_num_threads()} threads"
-    table.add_row(f"pairs, {where}", f"{pairs}, {differ} answers differ", "")
-    table.add_row("pairs a second, one prompt at a time", f"{pairs / sum(slow):.2f}", "")
-    times = sum(slow) / sum(fast)
-    table.add_row("pairs a second, builder", f"{pairs / sum(fast):.1f} ({times:.1f} times)", "15 times")
-    table.add_row("tokens pushed, counted in this run", f"1/{pushed_alone / oracle.pushed:.1f}", "")
+        told = [_one_prompt(model, tokenizer, name, questions[question_id]) for question_id in some]
+        slow += time.perf_counter() - middle
+        fast += middle - start
+        pushed_alone += sum(pushed for _, pushed in told)
+        differ += sum(answer != reading for answer, (reading, _) in zip(row.answer[some], told, strict=True))
+    pairs, pairs_alone = len(animals) * ids.size, len(animals) * some.size
+    where = f"{source.name}, {dtype}, {torch.get_num_threads()} thread(s)"
+    table.add_row(f"answers that differ, {where}", f"{differ} of {pairs_alone}", "0 in float32")
+    slow, fast = pairs_alone / slow, pairs / fast
+    table.add_row("pairs a second, one prompt at a time", f"{slow:.2f}", "")
+    table.add_row("pairs a second, builder", f"{fast:.1f} ({fast / slow:.1f} times)", "15 times")
+    share = (oracle.pushed / pairs) / (pushed_alone / pairs_alone)
+    table.add_row("tokens pushed a pair, counted in this run", f"1/{1 / share:.1f}", "")
     longer = extend(questions, OFFICIAL_QUESTIONS)
     everything = np.arange(len(longer))
     for count in (1, 3):
