@@ -11,6 +11,7 @@ from agents import compiled
 from agents.compiled import Rules
 from agents.policy import ShortlistPolicy
 from env.belief import Likelihood
+from env.compiled import RANKS
 from env.observation import Shortlist
 from env.package import Package
 from env.rules import BUDGET, round_score
@@ -67,7 +68,7 @@ class RankedPlayer:
 def _rules(noise: float, threshold: np.ndarray, shortlist: Shortlist, network: list[np.ndarray | float]) -> Rules:
     none, flat, empty = np.empty((0, 0), np.float32), np.empty(0, np.float32), 0.0
     absent = [none, none, flat, none, flat, flat, empty] * 2
-    focus = max(shortlist.focus, shortlist.guesses)
+    focus = max(shortlist.focus, shortlist.guesses, RANKS)
     return Rules(
         threshold, POINTS, noise, shortlist.asks, shortlist.guesses, focus, int(bool(network)), *(network or absent)
     )
