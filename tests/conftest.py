@@ -1,4 +1,4 @@
-"""Shared fixtures: small packages that cost nothing to make."""
+"""Shared fixtures: small packages that cost nothing to make, and one small training run that all tests share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import wilkins
 from env.matrix import Matrix, save_matrix
 from env.pools import digest
+
+
+def write_package(folder: Path, animals: int = 20, questions: int = 12, seed: int = 0) -> Path:
+    """A package folder; see `make_package` for what is in it."""
+    folder.mkdir()
+    names = [f"beast {i}" for i in range(animals)]
+    asked = [f"is it {i}?" for i in range(questions)]
+    fifth = max(1, animals // 5)
+    (folder / "animals_pool.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    (folder / "questions_pool.txt").write_text("\n".join(asked) + "\n", encoding="utf-8")
+    (folder / "dev.csv").write_text("\n".join(["animal", *names[:fifth]]) + "\n", encoding="utf-8")
+    (folder / "test1.csv").write_text("\n".join(["animal", *names[fifth : 2 * fifth]]) + "\n", encoding="utf-8")
+    rng = np.random.default_rng(seed)
+    margin = rng.normal(0.0, 1.3, (animals, questions)).astype(np.float32)
+    while len(np.unique(margin > 0, axis=0)) < animals:
+        margin = rng.normal(0.0, 1.3, (animals, questions)).astype(np.float32)
+    provenance = {"model": "random", "animals_sha256": digest(names), "questions_sha256": digest(asked)}
+    save_matrix(folder / "matrix.npz", Matrix(margin, (margin > 0).astype(np.uint8), provenance))
+    return folder
 
 
 @pytest.fixture
@@ -23,21 +43,34 @@ def make_package(tmp_path: Path) -> Callable[..., Path]:
     numbers = count()
 
     def make(animals: int = 20, questions: int = 12, seed: int = 0) -> Path:
-        folder = tmp_path / f"package-{next(numbers)}"
-        folder.mkdir()
-        names = [f"beast {i}" for i in range(animals)]
-        asked = [f"is it {i}?" for i in range(questions)]
-        fifth = max(1, animals // 5)
-        (folder / "animals_pool.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
-        (folder / "questions_pool.txt").write_text("\n".join(asked) + "\n", encoding="utf-8")
-        (folder / "dev.csv").write_text("\n".join(["animal", *names[:fifth]]) + "\n", encoding="utf-8")
-        (folder / "test1.csv").write_text("\n".join(["animal", *names[fifth : 2 * fifth]]) + "\n", encoding="utf-8")
-        rng = np.random.default_rng(seed)
-        margin = rng.normal(0.0, 1.3, (animals, questions)).astype(np.float32)
-        while len(np.unique(margin > 0, axis=0)) < animals:
-            margin = rng.normal(0.0, 1.3, (animals, questions)).astype(np.float32)
-        provenance = {"model": "random", "animals_sha256": digest(names), "questions_sha256": digest(asked)}
-        save_matrix(folder / "matrix.npz", Matrix(margin, (margin > 0).astype(np.uint8), provenance))
-        return folder
+        return write_package(tmp_path / f"package-{next(numbers)}", animals, questions, seed)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def small_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of 60 animals, 36 of them hidden, and 24 questions. Not to be written to."""
+    return write_package(tmp_path_factory.mktemp("shared") / "small", 60, 24)
+
+
+@pytest.fixture(scope="session")
+def train_small(small_package: Path) -> Callable[..., int]:
+    """The main job on the small package, with little of everything: `train_small("--runs", ..., "--name", ...)`.
+
+    Four updates of 512 calls, two evaluations. Later flags win. Returns the exit code.
+    """
+    little = "--steps 2048 --games 32 --horizon 16 --batch 128 --evaluations 2 --width 16 --improve-seconds 0.1"
+
+    def run(*flags: str | Path) -> int:
+        return wilkins.main(["train", "--package", str(small_package), *little.split(), *map(str, flags)])
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def trained_run(tmp_path_factory: pytest.TempPathFactory, train_small: Callable[..., int]) -> Path:
+    """The folder of a finished small run. Not to be written to."""
+    runs = tmp_path_factory.mktemp("runs")
+    assert train_small("--runs", runs, "--name", "shared") == 0
+    return runs / "shared"
