@@ -71,9 +71,9 @@ class Package:
         return self.measured(ids, f"the {name} split")
 
     def candidates(self, choice: str) -> np.ndarray:
-        """Animals with prior mass: a split's name, or the path of a text or CSV file of animal names."""
+        """Animals with prior mass, ascending: a split's name, or the path of a text or CSV file of animal names."""
         if choice in SPLITS:
-            return self.split(choice)
+            return np.sort(self.split(choice))
         path = Path(choice)
         if not path.exists():
             raise UserError(f"candidates {choice!r}: neither a split ({', '.join(SPLITS)}) nor a file")
