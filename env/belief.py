@@ -17,14 +17,19 @@ FLOOR = 1e-4
 """Least probability of either answer under noise: no single surprise removes an animal for ever."""
 
 
+def require_noise(noise: float) -> None:
+    """Raises ValueError when `noise` is no standard deviation."""
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"noise is a standard deviation in margin units, 0 or more, not {noise}")
+
+
 def answer_probability(margin: np.ndarray, noise: float, floor: float = FLOOR) -> np.ndarray:
     """P(a platform answers yes), same shape as `margin`: Phi(margin / noise) within [floor, 1 - floor].
 
     A platform's margin is the local one plus Gaussian noise of standard deviation `noise` (margin units).
     Noise 0 gives the bits `margin > 0` themselves, without a floor: exact filtering.
     """
-    if noise < 0 or not np.isfinite(noise):
-        raise ValueError(f"noise is a standard deviation in margin units, 0 or more, not {noise}")
+    require_noise(noise)
     if noise == 0:
         return (margin > 0).astype(np.float64)
     return np.clip(ndtr(margin.astype(np.float64) / noise), floor, 1.0 - floor)

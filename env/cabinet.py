@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from env.belief import Likelihood, without
+from env.belief import Likelihood, require_noise, without
+from env.errors import UserError
 from env.observation import ASK_FEATURES, GUESS_FEATURES, STATE_FEATURES, Observation, Observer, Shortlist
 from env.package import Package, load_package
 from env.rules import BUDGET, round_score
+
+LARGEST = 1e3
+"""Bound of every feature. All are of order one; only the assumed noise may be as large as one likes."""
 
 
 def observation_space(shortlist: Shortlist, questions: int, animals: int) -> spaces.Dict:
@@ -20,7 +25,7 @@ def observation_space(shortlist: Shortlist, questions: int, animals: int) -> spa
     asks, guesses = min(shortlist.asks, questions), shortlist.guesses
 
     def features(*shape: int) -> spaces.Box:
-        return spaces.Box(-np.inf, np.inf, shape, np.float32)
+        return spaces.Box(-LARGEST, LARGEST, shape, np.float32)
 
     return spaces.Dict(
         {
@@ -38,6 +43,15 @@ def platform_row(margin: np.ndarray, noise: float, random: np.random.Generator) 
     if noise == 0:
         return margin > 0
     return margin + noise * random.standard_normal(margin.shape, np.float32) > 0
+
+
+def _identifier(value: Any, size: int) -> int | None:
+    """`value` as an integer of 0..size-1, None where it is no such integer."""
+    try:
+        index = operator.index(value)
+    except TypeError:
+        return None
+    return index if 0 <= index < size else None
 
 
 class CabinetEnv(gymnasium.Env[Observation, np.int64]):
@@ -95,7 +109,7 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
     - v0: first version.
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012  (Gymnasium's own form)
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  (Gymnasium's own form)
 
     def __init__(
         self,
@@ -110,6 +124,7 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
         self.package = package if isinstance(package, Package) else load_package(package)
         self.hidden = self.package.split(split)
         self.candidates = self.package.candidates(candidates or split)
+        require_noise(noise)
         self.noise = noise
         self.render_mode = render_mode
         self.questions, self.animals = len(self.package.questions), len(self.package.animals)
@@ -124,19 +139,15 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start a round; `options={"animal": name_or_id}` fixes the hidden animal (UserError if unknown)."""
-        super().reset(seed=seed)
+        """Start a round; `options={"animal": name_or_id}` fixes the hidden animal (UserError if unknown).
+
+        A refused animal leaves the round as it was.
+        """
         wanted = (options or {}).get("animal")
+        fixed = None if wanted is None else self._fixed(wanted)
+        super().reset(seed=seed)
         drawn = int(self.hidden[self.np_random.integers(len(self.hidden))])
-        if wanted is None:
-            self.animal = drawn
-        elif isinstance(wanted, str):
-            self.animal = self.package.animals.find(wanted)
-        elif 0 <= int(wanted) < self.animals:
-            self.animal = int(wanted)
-        else:
-            raise ValueError(f"animal {wanted} is not in 0..{self.animals - 1}")
-        self.package.measured(np.array([self.animal]), f"the hidden animal {self.package.animals.names[self.animal]!r}")
+        self.animal = drawn if fixed is None else fixed
         self._row = platform_row(self.margin[self.animal], self.noise, self.np_random)
         self._belief = self.likelihood.prior(1)
         self._asked: dict[int, bool] = {}
@@ -149,12 +160,13 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
         """Make one call; see the class for what it costs and gives."""
         if self._over:
             raise RuntimeError("the round is over; call reset() first")
-        if not self.action_space.contains(np.int64(action)):
-            raise ValueError(f"action {action} is neither a question nor a guess; give 0..{self.action_space.n - 1}")
-        if action < self.questions:
-            self._ask(int(action))
+        chosen = _identifier(action, self.questions + self.animals)
+        if chosen is None:
+            raise ValueError(f"action {action!r} is neither a question nor a guess; give 0..{self.action_space.n - 1}")
+        if chosen < self.questions:
+            self._ask(chosen)
         else:
-            self._guess(int(action) - self.questions)
+            self._guess(chosen - self.questions)
         self._over = self._solved or len(self._transcript) >= BUDGET
         reward = round_score(self._solved, len(self._transcript)) if self._over else 0.0
         return self._observation(), reward, self._over, False, self._info()
@@ -177,6 +189,13 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
             score = round_score(self._solved, len(self._transcript))
             lines.append(f"{'solved' if self._solved else 'not solved'}, round score {score:.2f}")
         return "\n".join(lines)
+
+    def _fixed(self, wanted: Any) -> int:
+        animal = self.package.animals.find(wanted) if isinstance(wanted, str) else _identifier(wanted, self.animals)
+        if animal is None:
+            raise UserError(f"animal {wanted!r} is not in 0..{self.animals - 1}; give an identifier or a name")
+        self.package.measured(np.array([animal]), f"the hidden animal {self.package.animals.names[animal]!r}")
+        return animal
 
     def _ask(self, question: int) -> None:
         repeated = question in self._asked
