@@ -30,6 +30,8 @@ class CabinetVecEnv(VecEnv):
     its own level. Seeded with s, game i plays as a `CabinetEnv` reset with seed s + i does.
     """
 
+    render_mode: str | None = None
+
     def __init__(
         self,
         package: Package,
@@ -78,9 +80,10 @@ class CabinetVecEnv(VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take one action a game, int [games]; raises ValueError for one outside the action space."""
-        self._actions = np.asarray(actions, dtype=np.int64).reshape(self.num_envs)
-        if ((self._actions < 0) | (self._actions >= self._allowed.shape[1])).any():
-            raise ValueError(f"actions must lie in 0..{self._allowed.shape[1] - 1}, got {self._actions.tolist()}")
+        chosen = np.asarray(actions).reshape(self.num_envs)
+        if chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= self._allowed.shape[1])).any():
+            raise ValueError(f"actions must be integers in 0..{self._allowed.shape[1] - 1}, got {chosen.tolist()}")
+        self._actions = chosen.astype(np.int64)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Observations, rewards float32 [games], ends bool [games], and an info a game."""
@@ -147,13 +150,14 @@ class CabinetVecEnv(VecEnv):
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the running games are, generators included; `restore` brings it back."""
         generators = json.dumps([random.bit_generator.state for random in self._random])
-        return {**{name: getattr(self, f"_{name}") for name in _STATE}, "generators": np.array(generators)}
+        return {**{name: getattr(self, f"_{name}").copy() for name in _STATE}, "generators": np.array(generators)}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave. Raises ValueError where it belongs to other games."""
         for name in _STATE:
             if state[name].shape != getattr(self, f"_{name}").shape:
                 raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
+        for name in _STATE:
             setattr(self, f"_{name}", state[name].copy())
         for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
             random.bit_generator.state = generator
