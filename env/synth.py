@@ -17,15 +17,21 @@ from env.matrix import Matrix, save_matrix
 from env.package import load_package
 from env.pools import digest
 
-FACTORS = 40
-"""Singular directions kept of the embedded matrix (95 % of its variance); the rest is drawn as noise an entry."""
+NEIGHBOURS = 5
+"""An animal is varied towards, and by the difference of, measured animals this near to each other."""
 
-ANIMAL_LIKENESS = (0.88, 0.97)
-QUESTION_LIKENESS = (0.8, 0.96)
-"""Range of the cosine, in factor space, of a new animal or question to the measured one that it varies."""
+STEP = (0.3, 0.5)
+"""Range of the part of the way that a new animal lies from the measured one that it varies to its neighbour."""
 
-NEIGHBOURS = 20
-"""A question is varied towards one at most this many places away in the order of spread."""
+DIFFERENCE = 0.3
+"""Part of the difference of two other neighbours that a new animal has on top: what tells siblings apart."""
+
+QUESTION_LIKENESS = (0.965, 0.98)
+FURTHER_LIKENESS = (0.9, 0.94)
+"""Range of the cosine of a new question's profile to the measured one that it varies, on first and on later use.
+
+Later uses step further, so that questions of the same profile are not near duplicates.
+"""
 
 LARGEST = 20_000_000
 """Most entries of a synthetic matrix: about a gigabyte while it is made."""
@@ -68,42 +74,45 @@ TEST1_SHARE = 500 / 1472
 def synthesise(animals: int, questions: int, seed: int) -> np.ndarray:
     """Margins that look measured, float32 [animals, questions], natural log units.
 
-    The embedded matrix is taken apart into question means, low-rank factors and a residual. New animals and
-    questions are variations of measured ones in factor space (a step towards a random other one keeps second
-    moments, hence the singular spectrum), and each question's scores are then laid by rank on the sorted
-    margins of the question that it varies, which keeps spread, yes share, one-sidedness and mass near zero.
-    Raises UserError for sizes that no package can have.
+    What is matched, and how. New questions keep the profile of one measured question over all principal
+    directions, but for a small step in a random direction drawn with the directions' own variances; nothing is
+    independent noise, because an entry that owes nothing to the others would be a clean split that real
+    questions do not offer. New animals lie part of the way from a measured one to a near neighbour, plus a
+    part of the difference of two other neighbours, at the spread of the first: clusters, distances between
+    animals and the singular spectrum stay. Both together decide how far noise keeps a player from the limit.
+    Each question's scores are then laid by rank on the sorted margins of the measured question, which keeps
+    spread, yes share, one-sidedness and mass near zero. Raises UserError for sizes that no package can have.
     """
     _check_sizes(animals, questions)
     measured = load_package().matrix.margin.astype(np.float64)
     rng = np.random.default_rng(seed)
     rows, columns = measured.shape
-    centred = measured - measured.mean(axis=0)
-    left, singular, right = np.linalg.svd(centred, full_matrices=False)
-    kept = slice(0, FACTORS)
-    animal_factors = left[:, kept] * np.sqrt(rows)
-    spread = centred.std(axis=0)
-    loadings = (right[kept].T * singular[kept]) / np.sqrt(rows) / spread[:, None]
+    standard = (measured - measured.mean(axis=0)) / measured.std(axis=0)
+    left, singular, right = np.linalg.svd(standard, full_matrices=False)
 
-    first, second = rng.integers(rows, size=(2, animals))
-    like = rng.uniform(*ANIMAL_LIKENESS, size=(animals, 1))
-    factors = like * animal_factors[first] + np.sqrt(1 - like**2) * animal_factors[second]
+    # Every measured animal and question serves equally often: a small package is as varied as a large one.
+    template = _even_draw(rng, columns, questions)
+    first_use = np.arange(questions) < columns
+    like = np.where(first_use, *(rng.uniform(*span, questions) for span in (QUESTION_LIKENESS, FURTHER_LIKENESS)))
+    step = rng.standard_normal((questions, len(singular))) * singular
+    # Columns of `standard` all have the norm sqrt(rows), hence so have the profiles.
+    step *= np.sqrt(rows) / np.linalg.norm(step, axis=1, keepdims=True)
+    profile = like[:, None] * (right.T * singular)[template] + np.sqrt(1 - like[:, None] ** 2) * step
+    answered = left @ profile.T
 
-    # Every measured question serves equally often, so that a small package is as varied as a large one.
-    rounds = -(-questions // columns)
-    template = np.concatenate([rng.permutation(columns) for _ in range(rounds)])[:questions]
-    # The other question is one of similar spread: wide and narrow questions load on different factors.
-    by_spread = np.argsort(spread, kind="stable")
-    step = rng.integers(1, NEIGHBOURS + 1, size=questions) * rng.choice((-1, 1), size=questions)
-    place = np.argsort(by_spread)[template]
-    beyond = (place + step < 0) | (place + step >= columns)
-    other = by_spread[place + np.where(beyond, -step, step)]
-    like = rng.uniform(*QUESTION_LIKENESS, size=(questions, 1))
-    sign = rng.choice((-1.0, 1.0), size=(questions, 1))
-    profile = like * loadings[template] + sign * np.sqrt(1 - like**2) * loadings[other]
+    gram = standard @ standard.T
+    distance = np.diag(gram)[:, None] + np.diag(gram) - 2 * gram
+    np.fill_diagonal(distance, np.inf)
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEIGHBOURS]
+    first, other = _even_draw(rng, rows, animals), rng.integers(rows, size=animals)
+    near, other_near = (nearest[ids, rng.integers(NEIGHBOURS, size=animals)] for ids in (first, other))
+    way = rng.uniform(*STEP, size=animals)
+    parts = np.stack([first, near, other, other_near])
+    weight = np.stack([1 - way, way, np.full(animals, DIFFERENCE), np.full(animals, -DIFFERENCE)])
+    square = np.einsum("an,bn,abn->n", weight, weight, gram[parts[:, None], parts[None]])
+    weight *= np.sqrt(np.diag(gram)[first] / square)
+    score = sum(w[:, None] * answered[part] for w, part in zip(weight, parts, strict=True))
 
-    residual = np.sqrt(np.maximum(0.0, 1 - (loadings[template] ** 2).sum(axis=1)))
-    score = factors @ profile.T + residual * rng.standard_normal((animals, questions))
     rank = np.argsort(np.argsort(score, axis=0, kind="stable"), axis=0, kind="stable")
     margin = np.empty((animals, questions), np.float32)
     known_at = (np.arange(rows) + 0.5) / rows
@@ -160,6 +169,12 @@ def write_package(out: Path, animals: int, questions: int, seed: int) -> None:
         for split, ids in (("dev", shuffled[:dev]), ("test1", shuffled[dev : dev + test1])):
             write_whole(folder / f"{split}.csv", "\n".join(["animal", *(names[i] for i in ids)]) + "\n")
         save_matrix(folder / "matrix.npz", Matrix(margin, (margin > 0).astype(np.uint8), provenance))
+
+
+def _even_draw(rng: np.random.Generator, among: int, count: int) -> np.ndarray:
+    """`count` numbers below `among`, in whole shuffled rounds: how often two are drawn differs by one at most."""
+    rounds = -(-count // among)
+    return np.concatenate([rng.permutation(among) for _ in range(rounds)])[:count]
 
 
 def _check_sizes(animals: int, questions: int) -> None:
