@@ -8,10 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import wilkins
 from env.matrix import Matrix, save_matrix
 from env.pools import digest
+
+# The same examples in every run: a test that fails somewhere fails everywhere.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 def write_package(folder: Path, animals: int = 20, questions: int = 12, seed: int = 0) -> Path:

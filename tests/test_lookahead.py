@@ -1,6 +1,7 @@
 """Claims about lookahead: its values are exact, it never loses to the player it improves, and it nears the optimum."""
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -145,15 +146,25 @@ def test_lookahead_raises_the_score_of_a_poor_player(noise, plies):
 
 @settings(max_examples=12, deadline=None)
 @given(KINDS, st.sampled_from([0.0, 0.1, 0.5, 1.5]), st.integers(0, 10_000))
-def test_the_best_of_all_policies_bounds_lookahead_and_is_nearly_reached(kind, noise, seed):
+def test_no_player_passes_the_best_of_all_policies(kind, noise, seed):
     package = tiny_package(4, 5, seed)
     player = player_of(kind, package, noise, seed)
     best = optimum(player)
-    one, two = (exact_score(Lookahead(player, 8, wider), package) for wider in (0, 8))
-    assert max(exact_score(player, package), one, two) <= best + 1e-6
     assert best <= limit(4) + 1e-6
-    assert one >= best - 1.0
-    assert two >= best - 0.3
+    for each in (player, Lookahead(player, 8), Lookahead(player, 8, 8)):
+        assert exact_score(each, package) <= best + 1e-6
+
+
+def test_lookahead_comes_near_the_best_of_all_policies():
+    below = []
+    for seed, noise in product(range(6), (0.1, 0.5)):
+        package = tiny_package(4, 5, seed)
+        player = player_of("network", package, noise, seed)
+        scores = [exact_score(each, package) for each in (player, Lookahead(player, 8), Lookahead(player, 8, 8))]
+        below.append(optimum(player) - np.array(scores))
+    own, one, two = np.mean(below, axis=0)
+    assert own > 2.0, "the network was never trained"
+    assert two <= one < 0.1 * own
 
 
 def test_a_player_that_guesses_too_late_is_put_right():
