@@ -121,7 +121,9 @@ class ShortlistPolicy(MaskableActorCriticPolicy):
             masks = th.as_tensor(action_masks, device=listed.device).bool().reshape(len(listed), -1)
             if masks.shape[1] != listed.shape[1]:
                 masks = masks.gather(1, listed.clamp(min=0))
-            allowed = allowed & masks
+            # Where all that is listed was used up, a repeat: the mask advises against it, the rules allow it.
+            unused = allowed & masks
+            allowed = th.where(unused.any(dim=1, keepdim=True), unused, allowed)
         return MaskableCategorical(logits=self.scorer.logits(obs), masks=allowed, validate_args=False), listed
 
     def forward(  # type: ignore[override]
