@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from export import validate
 from export.archive import write_source, write_submission
 from export.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisions, to_graph
 from export.evaluate import Row, measure, platform_probability, row, score_table
-from export.graph import ASK, Graph, graph_to_json
+from export.graph import ASK, GUESS, Graph, graph_to_json
 from export.score import Outcome, expected, walk
 from export.view import page
 
@@ -34,12 +35,16 @@ the same input gives the same policy on a slow machine and on a fast one."""
 STAGES = ((8, 0), (4, 4), (8, 4), (8, 8), (16, 8))
 """Lookahead of growing strength: actions valued in each state, and after each answer."""
 
+NOTHING = -2
+"""The action of a stop; -1 is the end of a live round."""
+
 
 @dataclass(frozen=True)
 class Exported:
     """A player as a graph, and what it is worth."""
 
     player: Player
+    decisions: Decisions
     cut: Cut
     score: float
     """Exact expected score x100 at the assumed noise."""
@@ -90,6 +95,8 @@ def export_run(
 ) -> Exported:
     """Enumerate, improve, verify, write and validate; prints the table of scores and where the files are."""
     noise = run.noise if noise is None else noise
+    if not (math.isfinite(noise) and noise >= 0):
+        raise UserError(f"noise {noise}: a standard deviation in margin units is needed, 0 or more")
     ids = package.candidates(candidates)
     agent = run.player(package, ids, noise)
     begun = time.monotonic()
@@ -100,7 +107,7 @@ def export_run(
         with console.status("looking ahead"):
             best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds)
     with console.status("walking the graph beside the live agent"):
-        verify(best.cut.graph, best.player, package, ids)
+        verify(best, package, ids)
     policy = graph_to_json(best.cut.graph)
     archive = out or run.folder / "submission.zip"
     folder = archive.parent
@@ -158,33 +165,39 @@ def _scored(
 ) -> Exported:
     cut = to_graph(decisions, package.animals, package.questions, max_nodes)
     outcome = expected(cut.graph, platform_probability(package, ids, noise), ids)
-    return Exported(player, cut, 100 * float(outcome.score.mean()))
+    return Exported(player, decisions, cut, 100 * float(outcome.score.mean()))
 
 
-def verify(graph: Graph, player: Player, package: Package, ids: np.ndarray) -> None:
+def verify(export: Exported, package: Package, ids: np.ndarray) -> None:
     """Walk the graph for every candidate beside the live player, call by call.
 
     A branch that was cut to fit the node limit ends in guesses of its own; there the comparison stops.
     Raises UserError that names the animal and the call where they part.
     """
+    graph, decisions = export.cut.graph, export.decisions
     answers = package.matrix.signed_margin()[ids] > 0
-    live = play(player, answers, ids)
+    live = play(export.player, answers, ids)
     questions = len(package.questions)
-    node = np.full(len(ids), graph.root)
+    acts = np.where(graph.kind == ASK, graph.value, np.where(graph.kind == GUESS, questions + graph.value, NOTHING))
+    acts = np.append(acts, NOTHING)  # a null edge
+    ended = np.append(export.cut.ended, False)  # a state that was not enumerated is no reason to stop
+    node, state = np.full(len(ids), graph.root), np.zeros(len(ids), np.int64)
+    compared = np.ones(len(ids), dtype=bool)
     for call in range(live.actions.shape[1]):
-        playing = np.flatnonzero(live.actions[:, call] >= 0)
+        compared &= ~ended[state]
+        playing = np.flatnonzero(compared & (live.actions[:, call] >= 0))
         here = node[playing]
-        action = np.where(graph.kind[here] == ASK, graph.value[here], questions + graph.value[here])
-        parted = playing[(here < 0) | (action != live.actions[playing, call])]
+        parted = playing[acts[here] != live.actions[playing, call]]
         if parted.size:
             raise UserError(
                 f"the graph parts from the agent for {package.animals.names[ids[parted[0]]]!r} on call {call + 1}; "
-                f"nothing was written; export again with a larger --max-nodes, and report it if it stays"
+                "nothing was written; please report this"
             )
         asks = graph.kind[here] == ASK
         yes = np.zeros(len(playing), dtype=bool)
         yes[asks] = answers[playing[asks], graph.value[here[asks]]]
         node[playing] = np.where(yes, graph.yes[here], graph.no[here])
+        state[playing] = np.where(yes, decisions.yes[state[playing]], decisions.no[state[playing]])
 
 
 def _validate(archive: Path, package: Package) -> None:

@@ -17,12 +17,10 @@ from env.errors import UserError
 from env.pools import Pool
 from env.rules import BUDGET
 from export.graph import ASK, GUESS, Graph
+from export.validate import MAX_NODES as MAX_NODES
 
 UNREACHED = 1e-9
 """Probability of a state below which it is left out; all of them together are reported."""
-
-MAX_NODES = 32_767
-"""Nodes that the platform accepts."""
 
 BATCH = 512
 """States decided together: enough to fill the processors, few enough to fit their caches."""
@@ -172,6 +170,8 @@ class Cut:
     """Nodes that the decisions would need without a limit, equal subgraphs merged."""
     given_up: float
     """Probability of coming to a state where the player's own decisions end before the round does."""
+    ended: np.ndarray
+    """bool [states of the decisions], where a chain of guesses stands in place of the player's decisions."""
 
 
 def to_graph(decisions: Decisions, animals: Pool, questions: Pool, max_nodes: int = MAX_NODES) -> Cut:
@@ -202,7 +202,7 @@ def to_graph(decisions: Decisions, animals: Pool, questions: Pool, max_nodes: in
                 break
     table = np.array(nodes, dtype=np.int64).reshape(-1, 4)
     graph = _numbered(table, root, animals.sha256, questions.sha256)
-    return Cut(graph, whole, _given_up(decisions, cut))
+    return Cut(graph, whole, _given_up(decisions, cut), cut >= 0)
 
 
 def _cheapest(decisions: Decisions, price: float) -> np.ndarray:
