@@ -9,6 +9,8 @@ import platform
 import signal
 import sys
 import time
+import zipfile
+import zlib
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -26,22 +28,38 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam, configure
-from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.utils import LinearSchedule, get_device
 
 from agents.play import Rounds, expected_score, platforms, play
 from agents.players import RankedPlayer, trained_player
 from agents.policy import ShortlistPolicy, ShortlistRolloutBuffer
-from agents.runs import BEST, CONFIG, load_run
+from agents.runs import BEST, CONFIG, load_agent, load_run
 from env.errors import UserError
-from env.files import whole_file, write_whole
+from env.files import write_whole
 from env.observation import Shortlist
 from env.package import Package, load_package
 from env.rules import limit
 from env.vector import CabinetVecEnv
+from export.validate import MAX_NODES
 
 SPLITS = ("dev", "test1", "hidden")
 CHECKPOINT = "checkpoint.zip"
-WORLD = "checkpoint.npz"
+WORLD = "world.npz"
+"""Member of the checkpoint that holds the running games: in one file the two always belong together."""
+
+BOUNDS = (
+    *((name, 1, np.inf) for name in ("steps", "games", "horizon", "epochs", "width", "asks", "guesses", "focus")),
+    ("evaluations", 1, np.inf),
+    ("batch", 2, np.inf),
+    ("learning_rate", 0.0, 1.0),
+    ("entropy", 0.0, 1.0),
+    ("gae_lambda", 0.0, 1.0),
+    ("clip", 0.0, 1.0),
+    ("improve_seconds", 0.0, np.inf),
+    ("max_nodes", 1, MAX_NODES),
+    ("seed", 0, 2**32 - 1),
+)
+"""Settings that are numbers, and the least and the most that they may be."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +77,7 @@ class Settings:
     runs: Path = Path("runs")
     """Folder that holds the runs."""
     resume: Path | None = None
-    """Run folder to go on with; its own settings are used, all other flags but --steps are ignored."""
+    """Run folder to go on with; its own settings are used, all other flags are ignored."""
     seed: int = 0
     """Same seed, same machine: same policy.json, byte for byte."""
     steps: int = 1_000_000
@@ -126,33 +144,34 @@ def prepare(settings: Settings) -> tuple[Package, Settings, Path]:
         folder = settings.resume
         run = load_run(folder)
         stored = {**run.config["settings"], "resume": folder}
-        for key in ("package", "runs"):
-            stored[key] = None if stored[key] is None else Path(stored[key])
-        stored["levels"] = tuple(stored["levels"])
-        settings = Settings(**stored)
+        try:
+            for key in ("package", "runs"):
+                stored[key] = None if stored[key] is None else Path(stored[key])
+            stored["levels"] = tuple(stored["levels"])
+            settings = Settings(**stored)
+            check(settings)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{folder / CONFIG}: not the settings of this program ({error}); start a new run") from None
         package = load_package(settings.package)
         run.require(package)
         return package, settings, folder
     package = load_package(settings.package)
     for split in SPLITS:
         package.split(split)
-    for name in ("steps", "games", "horizon", "batch", "epochs", "width", "asks", "guesses", "focus", "evaluations"):
-        if getattr(settings, name) < 1:
-            raise UserError(f"--{name} {getattr(settings, name)}: at least 1 is needed")
-    noise = package.noise if settings.noise is None else settings.noise
-    if not all(np.isfinite(level) and level >= 0 for level in (noise, *settings.levels)):
-        raise UserError(f"--noise {noise} --levels {settings.levels}: noise is a standard deviation, 0 or more")
+    settings = dataclasses.replace(settings, noise=package.noise if settings.noise is None else settings.noise)
+    check(settings)
     name = settings.name or f"{package.path.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     folder = settings.runs / name
     if (folder / CONFIG).exists():
         raise UserError(f"{folder} holds a run already; go on with --resume {folder}, or choose another --name")
-    settings = dataclasses.replace(settings, noise=noise, name=name)
+    whole_path = None if settings.package is None else settings.package.absolute()
+    settings = dataclasses.replace(settings, name=name, package=whole_path)
     config = {
         "settings": dataclasses.asdict(settings),
-        "noise": noise,
+        "noise": settings.noise,
         "shortlist": {"asks": settings.asks, "guesses": settings.guesses, "focus": settings.focus},
         "package": {
-            "path": str(package.path),
+            "path": str(package.path.absolute()),
             "animals_sha256": package.animals.sha256,
             "questions_sha256": package.questions.sha256,
         },
@@ -166,6 +185,29 @@ def prepare(settings: Settings) -> tuple[Package, Settings, Path]:
     return package, settings, folder
 
 
+def check(settings: Settings) -> None:
+    """Raises UserError for a number that nothing can be trained with."""
+    for name, least, most in BOUNDS:
+        value = getattr(settings, name)
+        if not least <= value <= most:
+            wanted = f"at least {least} is needed" if most == np.inf else f"between {least} and {most} is needed"
+            raise UserError(f"--{name.replace('_', '-')} {value}: {wanted}")
+    if not all(0 <= level < np.inf for level in (settings.noise or 0.0, *settings.levels)):
+        raise UserError(
+            f"--noise {settings.noise} --levels {settings.levels}: noise is a standard deviation, 0 or more"
+        )
+    calls = settings.games * settings.horizon
+    if calls < 2 or calls % settings.batch == 1:
+        raise UserError(
+            f"--games {settings.games} --horizon {settings.horizon} --batch {settings.batch}: an update of {calls} "
+            "calls leaves a minibatch of a single call, which cannot be normalised; choose another --batch"
+        )
+    try:
+        get_device(settings.device)
+    except RuntimeError:
+        raise UserError(f"--device {settings.device}: choose cpu, cuda or auto") from None
+
+
 def make_agent(package: Package, settings: Settings, folder: Path) -> tuple[MaskablePPO, CabinetVecEnv]:
     """The algorithm and its games, fresh or as the last checkpoint left them."""
     levels = sorted({*settings.levels, float(settings.noise or 0.0)})
@@ -174,8 +216,8 @@ def make_agent(package: Package, settings: Settings, folder: Path) -> tuple[Mask
     # A network this small gains nothing from more threads, and loses much where others share the machine.
     th.set_num_threads(1)
     if settings.resume is not None and (folder / CHECKPOINT).is_file():
-        agent = MaskablePPO.load(folder / CHECKPOINT, world, device=settings.device, force_reset=False)
-        restore_world(folder / WORLD, world)
+        agent = load_agent(folder / CHECKPOINT, world, settings.device)
+        restore_world(folder / CHECKPOINT, world)
     else:
         agent = MaskablePPO(
             ShortlistPolicy,
@@ -205,7 +247,10 @@ def learn(
     if left <= 0:
         return True
     watch = Watch(world, package, settings, folder, console)
-    agent.learn(left, callback=watch, reset_num_timesteps=agent.num_timesteps == 0)
+    try:
+        agent.learn(left, callback=watch, reset_num_timesteps=agent.num_timesteps == 0)
+    finally:
+        watch.close()
     return not watch.stopped
 
 
@@ -255,8 +300,12 @@ class Watch(BaseCallback):
             self.logger.record("time/steps_per_second", rate)
         return not self.stopped
 
-    def _on_training_end(self) -> None:
+    def close(self) -> None:
+        """Give the terminal and Ctrl-C back, however the training ended."""
         signal.signal(signal.SIGINT, self.previous)
+        self.progress.stop()
+
+    def _on_training_end(self) -> None:
         if not self.stopped:
             self._evaluate()
             self._save()
@@ -265,7 +314,6 @@ class Watch(BaseCallback):
                 "hparams", HParam(settings, {"eval/hidden_score": self.best}), exclude=("stdout", "log", "json", "csv")
             )
             self.logger.dump(self.num_timesteps)
-        self.progress.stop()
 
     def _evaluate(self) -> None:
         scores, rounds = self.evaluator(self.model.policy)  # type: ignore[arg-type]
@@ -284,8 +332,7 @@ class Watch(BaseCallback):
             write_whole(self.folder / "best.json", json.dumps({"steps": self.num_timesteps, **scores}) + "\n")
 
     def _save(self) -> None:
-        save_world(self.folder / WORLD, self.world)
-        save_agent(self.folder / CHECKPOINT, self.model)
+        save_agent(self.folder / CHECKPOINT, self.model, self.world)
 
 
 class Evaluator:
@@ -317,38 +364,42 @@ def best_score(folder: Path) -> float:
         return -1.0
 
 
-def save_agent(path: Path, agent: BaseAlgorithm) -> None:
-    """Write a checkpoint in the library's own format, in one step."""
+def save_agent(path: Path, agent: BaseAlgorithm, world: CabinetVecEnv | None = None) -> None:
+    """Write an agent in the library's own format, in one step; with `world`, all that going on exactly needs."""
     content = io.BytesIO()
     agent.save(content)
+    if world is not None:
+        with zipfile.ZipFile(content, "a") as archive:
+            archive.writestr(WORLD, world_state(world))
     write_whole(path, content.getvalue())
 
 
-def save_world(path: Path, world: CabinetVecEnv) -> None:
-    """Write all that randomness and the running games are, so that training goes on as if never stopped."""
+def world_state(world: CabinetVecEnv) -> bytes:
+    """All that randomness and the running games are, as the content of an npz file."""
     # The library shuffles minibatches with NumPy's global generator, so that one has to be kept.
     _, keys, position, has_gauss, cached = np.random.get_state(legacy=True)  # noqa: NPY002
-    with whole_file(path) as stream:
-        arrays = {
-            "torch": th.get_rng_state().numpy(),
-            "numpy": keys,
-            "numpy_position": np.array([position, has_gauss]),
-            "numpy_cached": np.array([cached]),
-            **world.state(),
-        }
-        np.savez(stream, allow_pickle=False, **arrays)
+    arrays = {
+        "torch": th.get_rng_state().numpy(),
+        "numpy": keys,
+        "numpy_position": np.array([position, has_gauss]),
+        "numpy_cached": np.array([cached]),
+        **world.state(),
+    }
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    return content.getvalue()
 
 
 def restore_world(path: Path, world: CabinetVecEnv) -> None:
-    """Bring back what `save_world` wrote. Raises UserError for a missing or damaged file."""
+    """Bring back the games of a checkpoint. Raises UserError for a damaged file."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with zipfile.ZipFile(path) as archive, np.load(io.BytesIO(archive.read(WORLD)), allow_pickle=False) as stored:
             th.set_rng_state(th.from_numpy(stored["torch"]))
             position, has_gauss = stored["numpy_position"].tolist()
             cached = float(stored["numpy_cached"][0])
             np.random.set_state(("MT19937", stored["numpy"], position, has_gauss, cached))  # noqa: NPY002
             world.restore(stored)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise UserError(f"{path}: not a readable checkpoint ({error}); start the run anew") from None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,11 @@ def load_run(folder: Path) -> Run:
     raw = read_bytes(folder / CONFIG, "the run's configuration")
     try:
         config = json.loads(raw)
-        Shortlist(**config["shortlist"])
-        float(config["noise"])
-        config["package"]["animals_sha256"], config["settings"]
+        shortlist, noise, package = Shortlist(**config["shortlist"]), config["noise"], config["package"]
+        sizes = all(type(size) is int and size >= 1 for size in asdict(shortlist).values())
+        names = all(isinstance(package[key], str) for key in ("path", "animals_sha256", "questions_sha256"))
+        if not (sizes and names and 0 <= noise < math.inf and isinstance(config["settings"], dict)):
+            raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise UserError(f"{folder / CONFIG}: not the configuration of a run; train again or restore the file") from None
     return Run(folder, config)
@@ -69,14 +72,28 @@ def load_run(folder: Path) -> Run:
 
 def load_policy(path: Path) -> Any:
     """The trained policy of a checkpoint (a `ShortlistPolicy`). Raises UserError for a missing or damaged file."""
-    from sb3_contrib import MaskablePPO  # slow to import: only where a policy is really loaded
+    return load_agent(path).policy
+
+
+def load_agent(path: Path, world: Any = None, device: str = "cpu") -> Any:
+    """The `MaskablePPO` of a checkpoint, to go on in `world` (a VecEnv) if given, where its games stand.
+
+    Raises UserError for a file that is missing, damaged, or of another agent or other games.
+    """
+    # Slow to import: only where a policy is really loaded.
+    from sb3_contrib import MaskablePPO
+
+    from agents.policy import ShortlistPolicy
 
     if not path.is_file():
         raise UserError(f"no trained agent at {path}; the run may have been stopped before its first evaluation")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return MaskablePPO.load(path, device="cpu").policy
+            agent = MaskablePPO.load(path, world, device=device, force_reset=False)
+        if not isinstance(agent.policy, ShortlistPolicy):
+            raise TypeError(f"a {type(agent.policy).__name__} is in it")
+        return agent
     except Exception as error:  # the library raises whatever its parts do: zip, pickle, torch
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
