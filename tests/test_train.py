@@ -1,0 +1,387 @@
+"""Claims about the main job: what it writes, that it repeats itself, that it goes on exactly, and what it refuses."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch as th
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import train
+import wilkins
+from agents.play import expected_score
+from agents.runs import load_agent, load_run
+from env.package import load_package
+from env.rules import limit
+from export.graph import read_graph
+
+Capture = pytest.CaptureFixture[str]
+Train = Callable[..., int]
+ROOT = Path(train.__file__).parent
+
+
+def weights(checkpoint: Path) -> dict[str, np.ndarray]:
+    """Everything that training has changed: parameters and the optimiser's moments."""
+    policy = load_agent(checkpoint).policy
+    found = {name: value.numpy() for name, value in policy.state_dict().items()}
+    for place, moments in policy.optimizer.state_dict()["state"].items():
+        found |= {f"optimiser {place} {name}": value.numpy() for name, value in moments.items()}
+    return found
+
+
+def assert_same_weights(one: Path, other: Path) -> None:
+    first, second = weights(one), weights(other)
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        np.testing.assert_array_equal(value, second[name], err_msg=name)
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Ask the training to stop, as Ctrl-C does, at a number of steps; 0 is never."""
+
+    def arrange(steps: int) -> None:
+        step = train.Watch._on_step
+
+        def watched(watch: train.Watch) -> bool:
+            watch.asked_to_stop |= watch.num_timesteps >= steps
+            return step(watch)
+
+        monkeypatch.undo()
+        if steps:
+            monkeypatch.setattr(train.Watch, "_on_step", watched)
+
+    return arrange
+
+
+def one_line(capsys: Capture) -> str:
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1, error
+    assert "Traceback" not in error
+    return error
+
+
+# What a run writes
+
+
+def test_a_run_folder_holds_everything_that_the_job_promises(trained_run: Path) -> None:
+    promised = {
+        "config.json",
+        "best.zip",
+        "checkpoint.zip",
+        "policy.json",
+        "submission.zip",
+        "source.zip",
+        "policy.html",
+    }
+    names = {path.name for path in trained_run.iterdir()}
+    assert promised <= names
+    assert not [name for name in names if name.startswith(".")], "a temporary file was left"
+    with zipfile.ZipFile(trained_run / "submission.zip") as archive:
+        assert archive.read("policy.json") == (trained_run / "policy.json").read_bytes()
+
+
+def test_the_configuration_says_how_the_run_came_about(trained_run: Path, small_package: Path) -> None:
+    config = json.loads((trained_run / "config.json").read_text())
+    package = load_package(small_package)
+    assert config["settings"]["seed"] == 0
+    assert config["settings"]["steps"] == 2048
+    assert config["settings"]["noise"] == config["noise"] == package.noise
+    assert config["package"] == {
+        "path": str(small_package),
+        "animals_sha256": package.animals.sha256,
+        "questions_sha256": package.questions.sha256,
+    }
+    assert {"wilkins", "python", "torch", "numpy", "gymnasium", "stable_baselines3", "sb3_contrib"} <= set(
+        config["versions"]
+    )
+
+
+def test_the_curves_hold_scores_rounds_and_settings(trained_run: Path, small_package: Path) -> None:
+    curves = EventAccumulator(str(trained_run), size_guidance={"scalars": 0, "histograms": 0, "tensors": 0})
+    curves.Reload()
+    tags = curves.Tags()
+    names = ("dev_score", "test1_score", "hidden_score", "solved_rate", "mean_calls", "limit")
+    values = {name: [(event.step, event.value) for event in curves.Scalars(f"eval/{name}")] for name in names}
+    for name in names:
+        assert [step for step, _ in values[name]][:2] == [1024, 2048], name
+        assert np.isfinite([value for _, value in values[name]]).all()
+    hidden = len(load_package(small_package).hidden)
+    assert values["limit"][0][1] == pytest.approx(limit(hidden), abs=1e-4)
+    assert all(0 < value <= limit(hidden) + 1e-4 for _, value in values["hidden_score"])
+    assert all(0 < value <= 1 for _, value in values["solved_rate"])
+    assert all(1 <= value <= 15 for _, value in values["mean_calls"])
+    assert "time/steps_per_second" in tags["scalars"]
+    assert "train/loss" in tags["scalars"]
+    (calls, *_) = curves.Histograms("eval/calls")
+    assert calls.histogram_value.num == hidden
+    assert calls.histogram_value.min >= 1
+    assert calls.histogram_value.max <= 15
+    assert "_hparams_/session_start_info" in curves.summary_metadata
+    settings = curves.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert b"learning_rate" in settings
+    assert b"steps" in settings
+
+
+def test_the_best_agent_is_the_one_of_the_highest_exact_hidden_score(trained_run: Path, small_package: Path) -> None:
+    curves = EventAccumulator(str(trained_run))
+    curves.Reload()
+    scores = [event.value for event in curves.Scalars("eval/hidden_score")]
+    kept = json.loads((trained_run / "best.json").read_text())
+    assert kept["hidden"] == pytest.approx(max(scores), abs=1e-4)
+    run, package = load_run(trained_run), load_package(small_package)
+    assert expected_score(run.player(package, package.hidden, run.noise)) == pytest.approx(kept["hidden"], abs=1e-9)
+
+
+# Repeating and going on
+
+
+def test_the_same_seed_gives_the_same_policy_byte_for_byte_and_another_seed_other_weights(
+    trained_run: Path, train_small: Train, tmp_path: Path
+) -> None:
+    assert train_small("--runs", tmp_path, "--name", "again") == 0
+    for name in ("policy.json", "submission.zip", "source.zip"):
+        assert (tmp_path / "again" / name).read_bytes() == (trained_run / name).read_bytes(), name
+    assert_same_weights(tmp_path / "again" / "checkpoint.zip", trained_run / "checkpoint.zip")
+    assert train_small("--runs", tmp_path, "--name", "other", "--seed", "1", "--steps", "512") == 0
+    other, first = (weights(folder / "checkpoint.zip") for folder in (tmp_path / "other", trained_run))
+    assert any((other[name] != first[name]).any() for name in other)
+
+
+@pytest.mark.parametrize("steps", [1, 700, 1500])
+def test_a_stopped_run_goes_on_to_the_same_result_as_an_unbroken_one(
+    trained_run: Path,
+    train_small: Train,
+    tmp_path: Path,
+    stop_after: Callable[[int], None],
+    steps: int,
+    capsys: Capture,
+) -> None:
+    stop_after(steps)
+    assert train_small("--runs", tmp_path, "--name", "broken") == 130
+    folder = tmp_path / "broken"
+    assert f"go on with: wilkins train --resume {folder}" in capsys.readouterr().out.replace("\n", " ").replace(
+        "  ", " "
+    )
+    assert not (folder / "policy.json").exists()
+    stop_after(0)
+    np.random.seed(99)  # noqa: NPY002  -- whatever happened in between must not matter
+    th.manual_seed(99)
+    assert wilkins.main(["train", "--resume", str(folder)]) == 0
+    assert_same_weights(folder / "checkpoint.zip", trained_run / "checkpoint.zip")
+    for name in ("policy.json", "best.json"):
+        assert (folder / name).read_bytes() == (trained_run / name).read_bytes()
+
+
+def test_evaluations_do_not_change_what_is_learned(trained_run: Path, train_small: Train, tmp_path: Path) -> None:
+    assert train_small("--runs", tmp_path, "--name", "often", "--evaluations", "4", "--improve-seconds", "0") == 0
+    assert_same_weights(tmp_path / "often" / "checkpoint.zip", trained_run / "checkpoint.zip")
+
+
+def test_a_finished_run_that_is_resumed_is_exported_again(train_small: Train, tmp_path: Path) -> None:
+    assert train_small("--runs", tmp_path, "--name", "done", "--steps", "512") == 0
+    before = (tmp_path / "done" / "policy.json").read_bytes()
+    (tmp_path / "done" / "policy.json").unlink()
+    assert wilkins.main(["train", "--resume", str(tmp_path / "done")]) == 0
+    assert (tmp_path / "done" / "policy.json").read_bytes() == before
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(small_package: Path, tmp_path: Path) -> None:
+    flags = f"--package {small_package} --runs {tmp_path} --name mine --steps 100000000 --games 32 --horizon 16"
+    command = [sys.executable, str(ROOT / "train.py"), *flags.split(), "--evaluations", "100000", "--width", "16"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "mine" / "best.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "wilkins train --resume" in out
+    agent = load_agent(tmp_path / "mine" / "checkpoint.zip")
+    assert agent.num_timesteps % 512 == 0
+    assert agent.num_timesteps > 0
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--steps 0", "--steps 0: at least 1 is needed"),
+        ("--steps -5", "--steps -5"),
+        ("--games 0", "--games 0"),
+        ("--evaluations 0", "--evaluations 0"),
+        ("--batch 1", "--batch 1: at least 2"),
+        ("--games 3 --horizon 43 --batch 128", "minibatch of a single call"),
+        ("--noise -1", "noise is a standard deviation"),
+        ("--noise nan", "noise is a standard deviation"),
+        ("--levels 0.1 inf", "noise is a standard deviation"),
+        ("--learning-rate nan", "--learning-rate nan"),
+        ("--max-nodes 0", "--max-nodes 0"),
+        ("--max-nodes 32768", "--max-nodes 32768"),
+        ("--seed -1", "--seed -1"),
+        ("--device abacus", "--device abacus: choose cpu, cuda or auto"),
+        ("--package /nowhere", "no package folder /nowhere"),
+        ("--resume /nowhere", "no run folder /nowhere"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_a_line_before_anything_is_written(
+    train_small: Train, tmp_path: Path, capsys: Capture, flags: str, message: str
+) -> None:
+    assert train_small("--runs", tmp_path, "--name", "no", *flags.split()) == 2
+    assert message in one_line(capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_exists_is_refused_and_left_alone(trained_run: Path, train_small: Train, capsys: Capture) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in trained_run.iterdir()}
+    assert train_small("--runs", trained_run.parent, "--name", trained_run.name) == 2
+    assert f"{trained_run} holds a run already; go on with --resume {trained_run}" in one_line(capsys)
+    assert {path.name: path.stat().st_mtime_ns for path in trained_run.iterdir()} == before
+
+
+def copy_of(run: Path, folder: Path, **changes: object) -> Path:
+    """A run folder like `run`, with other entries in its configuration."""
+    folder.mkdir()
+    for name in ("best.zip", "best.json", "checkpoint.zip"):
+        (folder / name).write_bytes((run / name).read_bytes())
+    config = json.loads((run / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+    return folder
+
+
+def test_a_run_of_another_package_is_refused_with_both_digests(
+    trained_run: Path, make_package: Callable[..., Path], tmp_path: Path, capsys: Capture
+) -> None:
+    other = make_package(animals=30)
+    config = json.loads((trained_run / "config.json").read_text())
+    folder = copy_of(trained_run, tmp_path / "run", settings=config["settings"] | {"package": str(other)})
+    assert wilkins.main(["train", "--resume", str(folder)]) == 2
+    line = one_line(capsys)
+    assert config["package"]["animals_sha256"] in line
+    assert load_package(other).animals.sha256 in line
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"settings": {}, "noise": 0.1, "shortlist": {}, "package": {}}',
+        {"noise": -1},
+        {"noise": None},
+        {"shortlist": {"asks": 0, "guesses": 3, "focus": 32}},
+        {"shortlist": {"asks": "x"}},
+        {"package": []},
+        {"settings": []},
+        {"settings": {}},
+        {"settings": {"more": 1}},
+    ],
+    ids=lambda content: str(content)[:30],
+)
+def test_a_damaged_configuration_is_one_line(
+    trained_run: Path, tmp_path: Path, capsys: Capture, content: bytes | dict[str, object]
+) -> None:
+    changes = content if isinstance(content, dict) else {}
+    folder = copy_of(trained_run, tmp_path / "run", **changes)
+    if isinstance(content, bytes):
+        (folder / "config.json").write_bytes(content)
+    assert wilkins.main(["train", "--resume", str(folder)]) == 2
+    assert f"{folder / 'config.json'}: not the" in one_line(capsys)
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "half", "another archive"])
+@pytest.mark.parametrize(("name", "command"), [("best.zip", "export"), ("checkpoint.zip", "train")])
+def test_a_damaged_checkpoint_is_one_line(
+    trained_run: Path, tmp_path: Path, capsys: Capture, name: str, command: str, damage: str
+) -> None:
+    config = json.loads((trained_run / "config.json").read_text())
+    folder = copy_of(trained_run, tmp_path / "run", settings=config["settings"] | {"steps": 2560, "improve_seconds": 0})
+    content = (folder / name).read_bytes()
+    (folder / name).unlink()
+    if damage == "another archive":
+        (folder / name).write_bytes((trained_run / "submission.zip").read_bytes())
+    elif damage != "missing":
+        (folder / name).write_bytes({"empty": b"", "half": content[: len(content) // 2]}[damage])
+    words = ["export", str(folder)] if command == "export" else ["train", "--resume", str(folder)]
+    if (name, damage) == ("checkpoint.zip", "missing"):
+        assert wilkins.main(words) == 0, "without a checkpoint the run starts anew"
+        return
+    assert wilkins.main(words) == 2
+    assert str(folder / name) in one_line(capsys)
+    assert not (folder / "policy.json").exists()
+
+
+def test_a_run_stopped_before_its_first_evaluation_has_nothing_to_export(
+    train_small: Train, tmp_path: Path, stop_after: Callable[[int], None], capsys: Capture
+) -> None:
+    stop_after(1)
+    assert train_small("--runs", tmp_path, "--name", "early") == 130
+    capsys.readouterr()
+    assert wilkins.main(["export", str(tmp_path / "early")]) == 2
+    assert "stopped before its first evaluation" in one_line(capsys)
+
+
+def test_a_place_that_cannot_be_written_to_is_one_line(train_small: Train, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert train_small("--runs", tmp_path / "file", "--name", "x") == 2
+    assert f"cannot write {tmp_path / 'file' / 'x' / 'config.json'}" in one_line(capsys)
+
+
+@pytest.mark.parametrize("fits", [1, 2, 4])
+def test_a_disk_that_fills_up_leaves_nothing_half_written(
+    train_small: Train, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, fits: int
+) -> None:
+    synced = []
+
+    def full(descriptor: int) -> None:
+        synced.append(descriptor)
+        if len(synced) > fits:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    before = signal.getsignal(signal.SIGINT)
+    assert train_small("--runs", tmp_path, "--name", "full") == 2
+    assert "No space left on device; free space or choose another place" in one_line(capsys)
+    assert signal.getsignal(signal.SIGINT) is before
+    kept = sorted(path.name for path in (tmp_path / "full").iterdir() if not path.name.startswith("events"))
+    assert kept == sorted(["config.json", "best.zip", "best.json", "checkpoint.zip"][:fits])
+    for name in kept:
+        content = (tmp_path / "full" / name).read_bytes()
+        assert zipfile.is_zipfile(tmp_path / "full" / name) if name.endswith("zip") else json.loads(content)
+
+
+# One program
+
+
+def test_train_py_and_the_subcommand_are_the_same_program() -> None:
+    helps = [
+        subprocess.run([sys.executable, *words, "--help"], capture_output=True, text=True, timeout=120, cwd=ROOT)
+        for words in (["train.py"], ["-m", "wilkins", "train"])
+    ]
+    assert helps[0].stdout == helps[1].stdout
+    assert [done.returncode for done in helps] == [0, 0]
+    for flag in ("--package", "--seed", "--resume", "--learning-rate", "--improve-seconds", "--max-nodes"):
+        assert flag in helps[0].stdout
+
+
+def test_the_trained_policy_is_read_back_from_its_run(trained_run: Path, small_package: Path) -> None:
+    package = load_package(small_package)
+    graph = read_graph(trained_run, package.animals, package.questions)
+    assert len(graph) > len(package.hidden)
