@@ -80,7 +80,7 @@ class Settings:
     """Run folder to go on with; its own settings are used, all other flags are ignored."""
     seed: int = 0
     """Same seed, same machine: same policy.json, byte for byte."""
-    steps: int = 1_000_000
+    steps: int = 800_000
     """Calls that the agent makes during training."""
     noise: float | None = None
     """Noise expected of the platform, in margin units: what is optimised for; the package's when left out."""
@@ -270,7 +270,7 @@ class Watch(BaseCallback):
         self.begun, self.from_steps = time.monotonic(), self.num_timesteps
         columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.progress = Progress(*columns, TextColumn("{task.description}"), console=self.console)
-        self.task = self.progress.add_task("", total=self.settings.steps, completed=self.num_timesteps)
+        self.task = self.progress.add_task("compiling the loops, once on a new machine", total=self.settings.steps, completed=self.num_timesteps)
         self.progress.start()
         self.previous = signal.signal(signal.SIGINT, self._interrupt)
 
