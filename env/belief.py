@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from env import compiled
+from env.matrix import Curve
 
 FLOOR = 1e-4
 """Least probability of either answer under noise: no single surprise removes an animal for ever."""
@@ -23,13 +24,19 @@ def require_noise(noise: float) -> None:
         raise ValueError(f"noise is a standard deviation in margin units, 0 or more, not {noise}")
 
 
-def answer_probability(margin: np.ndarray, noise: float, floor: float = FLOOR) -> np.ndarray:
+def answer_probability(
+    margin: np.ndarray, noise: float, floor: float = FLOOR, curve: Curve | None = None
+) -> np.ndarray:
     """P(a platform answers yes), same shape as `margin`: Phi(margin / noise) within [floor, 1 - floor].
 
     A platform's margin is the local one plus Gaussian noise of standard deviation `noise` (margin units).
-    Noise 0 gives the bits `margin > 0` themselves, without a floor: exact filtering.
+    Noise 0 gives the bits `margin > 0` themselves, without a floor: exact filtering. With `curve` the answer of
+    the margin's sign flips as was measured at its size, and `noise` is not used.
     """
     require_noise(noise)
+    if curve is not None:
+        flip = np.interp(np.abs(margin), *curve)
+        return np.clip(np.where(margin > 0, 1.0 - flip, flip), floor, 1.0 - floor)
     if noise == 0:
         return (margin > 0).astype(np.float64)
     return np.clip(ndtr(margin.astype(np.float64) / noise), floor, 1.0 - floor)
@@ -57,9 +64,11 @@ class Likelihood:
     """float32 [candidates, questions], for the fall back when all candidates are contradicted."""
 
     @classmethod
-    def from_margins(cls, margin: np.ndarray, noise: float, floor: float = FLOOR) -> Likelihood:
-        """Likelihood of the Gaussian noise model; see `answer_probability`."""
-        return cls(answer_probability(margin, noise, floor), margin)
+    def from_margins(
+        cls, margin: np.ndarray, noise: float, floor: float = FLOOR, curve: Curve | None = None
+    ) -> Likelihood:
+        """Likelihood of Gaussian noise, or of a measured flip curve; see `answer_probability`."""
+        return cls(answer_probability(margin, noise, floor, curve), margin)
 
     @cached_property
     def by_question(self) -> np.ndarray:

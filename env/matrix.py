@@ -25,6 +25,12 @@ CERTAIN = np.float32(10.0)
 LARGEST_BYTES = 1 << 30
 """Most that an archive may unpack to; the official matrix takes four megabytes."""
 
+LARGEST = float(np.finfo(np.float64).max)
+"""JSON has whole numbers of any size; those above this are no margins."""
+
+Curve = tuple[np.ndarray, np.ndarray]
+"""Ascending |margin| and the probability of a flip there, float64 [points] each: a measured flip curve."""
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -47,6 +53,17 @@ class Matrix:
         """Noise measured against another matrix of the same pools, in margin units; None if nobody did."""
         value = self.provenance.get("noise")
         return None if value is None else float(value)
+
+    @property
+    def flip_curve(self) -> Curve | None:
+        """Measured flips: ascending |margin| and the probability of a flip there, float64 [points]; None without."""
+        value = self.provenance.get("flip_curve")
+        return None if value is None else (np.array(value["margin"], float), np.array(value["probability"], float))
+
+    @property
+    def answer_model(self) -> str:
+        """How a platform's answers are predicted best: `gaussian` noise on margins, or as `measured` (flip curve)."""
+        return str(self.provenance.get("answer_model", "gaussian"))
 
     def signed_margin(self) -> np.ndarray:
         """Margins moved to their answer's side of zero where they were not, float32 [animals, questions]."""
@@ -94,9 +111,34 @@ def load_matrix(path: Path, animals: Pool, questions: Pool) -> Matrix:
     if margin.dtype.kind != "f" or np.isinf(margin).any() or not np.isin(answer, (0, 1)).all():
         raise UserError(f"{path}: margin must be finite real numbers (or NaN) and answer 0 or 1; the file is damaged")
     noise = provenance.get("noise")
-    if noise is not None and not (type(noise) in (int, float) and 0 <= noise < np.inf):
+    if noise is not None and not _are_numbers([noise], LARGEST):
         raise UserError(f"{path}: noise {str(noise)[:40]!r} in the provenance is not a number from 0; measure it again")
+    _check_answer_model(path, provenance)
     return Matrix(margin, answer.astype(np.uint8), provenance)
+
+
+def _check_answer_model(path: Path, provenance: Mapping[str, Any]) -> None:
+    curve, again = provenance.get("flip_curve"), "record it again with 'wilkins oracle compare --write-noise'"
+    if curve is not None:
+        columns: list[Any] = [curve.get(key) if isinstance(curve, dict) else None for key in ("margin", "probability")]
+        if not all(map(_are_numbers, columns, (LARGEST, 1.0))) or len(columns[0]) != len(columns[1]):
+            raise UserError(f"{path}: flip_curve in the provenance is no list of margins and probabilities; {again}")
+        margin, probability = np.array(columns, float)
+        if not ((np.diff(margin) > 0).all() and (np.diff(probability) <= 0).all()):
+            raise UserError(f"{path}: flip_curve in the provenance does not fall along ascending margins; {again}")
+    model = provenance.get("answer_model")
+    if model not in (None, "gaussian", "measured") or (model == "measured" and curve is None):
+        raise UserError(
+            f"{path}: answer_model {str(model)[:40]!r} in the provenance is not gaussian, nor measured with a "
+            f"flip_curve; {again}"
+        )
+
+
+def _are_numbers(values: Any, most: float) -> bool:
+    """Whether `values` is a list of at least one number from 0 to `most`; NaN, infinities and bools are none."""
+    if not isinstance(values, list) or not values:
+        return False
+    return all(type(value) in (int, float) and 0 <= value <= most for value in values)
 
 
 def read_table(path: Path, animals: Pool, questions: Pool) -> Matrix:

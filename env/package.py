@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from env.errors import UserError
 from env.files import read_bytes
-from env.matrix import Matrix, load_matrix
+from env.matrix import Curve, Matrix, load_matrix
 from env.pools import Pool, decode, read_pool, read_split
 
 EMBEDDED = Path(__file__).parent / "data" / "cabinet"
@@ -18,6 +19,9 @@ EMBEDDED = Path(__file__).parent / "data" / "cabinet"
 
 DEFAULT_NOISE = 0.10
 """Noise assumed for a package that nobody compared with another measurement, in margin units."""
+
+AnswerModel = Literal["auto", "gaussian", "measured"]
+"""How answers of a platform are predicted: `auto` is what the package's matrix recorded as the better one."""
 
 SPLITS = ("hidden", "dev", "test1", "all")
 
@@ -50,6 +54,26 @@ class Package:
         """Noise that a platform is expected to have, in margin units: measured, else `DEFAULT_NOISE`."""
         measured = self.matrix.noise
         return DEFAULT_NOISE if measured is None else measured
+
+    def flip_curve(self, model: AnswerModel, noise: float) -> Curve | None:
+        """Flip curve that predicts a platform's answers at `noise`; None where Gaussian noise does.
+
+        A curve was measured at the package's own noise: `auto` is Gaussian at any other. Raises UserError for
+        `measured` at another noise, or without a curve on record.
+        """
+        curve = self.matrix.flip_curve
+        if model == "measured" and curve is None:
+            raise UserError(
+                f"{self.path}: no measured flip curve; measure a second matrix and record how it differs with "
+                f"'wilkins oracle compare {self.path} OTHER --write-noise', or use --answer-model gaussian"
+            )
+        if model == "measured" and noise != self.noise:
+            raise UserError(
+                f"{self.path}: its flip curve was measured at noise {self.noise:g}, not {noise:g}; "
+                f"give --noise {self.noise!r}, or --answer-model gaussian"
+            )
+        measured = model == "measured" or (model, self.matrix.answer_model, noise) == ("auto", "measured", self.noise)
+        return curve if measured else None
 
     @cached_property
     def hidden(self) -> np.ndarray:

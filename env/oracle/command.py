@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
 from env.files import read_bytes
 from env.matrix import Matrix, load_matrix, save_matrix, with_provenance
-from env.numerics import Difference, FlipCurve, bits_only, difference, flip_curve
+from env.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
 from env.oracle.journal import Journal, sole_writer
 from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
 from env.package import EMBEDDED, SPLITS, Package, load_package
@@ -208,6 +209,8 @@ def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:
         f"{int(measured.all(axis=1).sum())} of {len(found.animals)} animals whole"
     )
     for key, value in sorted(stored.provenance.items()):
+        if key == "flip_curve":
+            value = f"{len(value['margin'])} points"
         console.print(f"  {key}: {value}", markup=False, highlight=False)
     if not measured.any():
         return 0
@@ -247,12 +250,13 @@ def compare(
     b: Path,
     write_noise: bool = False,
 ) -> int:
-    """Set two measurements of the same pools beside each other: flipped answers, and the noise to train with.
+    """Set two measurements of the same pools beside each other: flips, noise, and which model predicts answers better.
 
     Args:
         a: A package, or a matrix file that lies beside its pools.
         b: The other one; a file without pools beside it is read with the first one's.
-        write_noise: Record the noise in the first one's matrix, where training finds it.
+        write_noise: Record noise, flip curve and the better answer model in the first one's matrix, where
+            training and export find them.
     """
     first, second = _matrix_file(a), _matrix_file(b)
     folder = first.parent
@@ -272,42 +276,76 @@ def compare(
             f"{found.deviation:.4f}, mean {found.mean:+.4f}, largest {found.largest:.3f}"
         )
     console.print(_flip_table(curve))
-    if write_noise:
-        if bits:
+    if bits:
+        if write_noise:
             raise UserError(f"no noise between {first} and {second}: one of them holds answers without margins")
+        return 0
+    models = answer_models(local, other)
+    console.print(_verdict(models), soft_wrap=True)
+    if write_noise:
         with sole_writer(folder):
             kept = load_matrix(first, animals, questions)
-            save_matrix(first, with_provenance(kept, **_noise_entries(found, other, second)))
-        console.print(f"{first}: noise {found.noise:.4f} recorded")
+            save_matrix(first, with_provenance(kept, **_noise_entries(found, curve, models, other, second)))
+        console.print(f"{first}: noise {found.noise:.4f}, flip curve and answer model {models.better} recorded")
     return 0
 
 
-def _noise_entries(found: Difference, other: Matrix, path: Path) -> dict[str, Any]:
+def _noise_entries(found: Difference, curve: FlipCurve, models: Models, other: Matrix, path: Path) -> dict[str, Any]:
     against = ", ".join(str(other.provenance.get(key)) for key in ("model", "revision", "dtype"))
     return {
         "noise": round(found.noise, 6),
         "noise_error": round(found.noise_error, 6) if np.isfinite(found.noise_error) else None,
         "noise_source": f"{path.name} ({against}): {found.pairs} pairs of {found.animals} animals, {found.flips} flips",
+        "flip_curve": {"margin": curve.margin.tolist(), "probability": curve.probability.tolist()},
+        "answer_model": models.better,
     }
 
 
+def _verdict(models: Models) -> str:
+    """One line: which answer model predicts animals better that it was not fitted to."""
+    if models.blocks == 1:
+        return "answer model: gaussian; one animal alone leaves nothing to predict"
+    gain = 1000 * (models.measured - models.gaussian)
+    return (
+        f"answer model: {models.better}; the measured flips predict 1,000 answers of animals held out {gain:+.2f} +- "
+        f"{1000 * models.error:.2f} nats better than Gaussian noise ({1000 * models.gaussian:.2f}), {models.blocks} blocks"
+    )
+
+
 def _flip_table(curve: FlipCurve) -> Table:
-    table = Table("|margin|", "pairs", "flips", "flipped", "Gaussian", "fit", "")
-    for low, high, pairs, flips, gaussian in zip(
-        curve.edges[:-1], curve.edges[1:], curve.pairs, curve.flips, curve.gaussian, strict=True
-    ):
+    """The reliability diagram: measured and predicted flips by |margin|."""
+    caption = "●─ flipped with its 95 % interval, ┃ Gaussian, ◉ both"
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=caption)
+    table.add_column("|margin|", no_wrap=True)
+    for name in ("pairs", "flips", "flipped, 95 %", "Gaussian", "fit"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    # Bins with a handful of pairs are uncertain up to 1, and would leave no room for the others.
+    scale = max(0.05, *(np.r_[curve.flips / np.maximum(curve.pairs, 1), np.nan_to_num(curve.gaussian)] * 1.25).tolist())
+    for bin_, (low, high) in enumerate(zip(curve.edges[:-1], curve.edges[1:], strict=True)):
+        pairs, flips, gaussian = curve.pairs[bin_], curve.flips[bin_], curve.gaussian[bin_]
         middle = (low + high) / 2 if np.isfinite(high) else low
-        share = flips / pairs if pairs else 0.0
+        least, most = curve.interval[bin_]
         table.add_row(
-            f"{low:g} to {high:g}" if np.isfinite(high) else f"over {low:g}",
+            f"{low:g}..{high:g}" if np.isfinite(high) else f"over {low:g}",
             str(pairs),
             str(flips),
-            f"{share:.1%}" if pairs else "",
+            f"{flips / pairs:.1%} ({100 * least:.1f}..{100 * most:.1f})" if pairs else "",
             f"{gaussian:.1%}" if pairs else "",
             f"{float(curve.at(middle)):.1%}",
-            "█" * round(20 * share),
+            _bar(flips / pairs, least, most, gaussian, scale) if pairs else "",
         )
     return table
+
+
+def _bar(share: float, least: float, most: float, gaussian: float, scale: float, width: int = 14) -> str:
+    """One line of the diagram from 0 to `scale`."""
+    place = [min(width - 1, int(width * value / scale)) for value in (least, most, gaussian, share)]
+    cells = [" "] * width
+    cells[place[0] : place[1] + 1] = "─" * (place[1] + 1 - place[0])
+    cells[place[2]] = "┃"
+    cells[place[3]] = "●" if place[3] != place[2] else "◉"
+    return "".join(cells).rstrip()
 
 
 def _matrix_file(path: Path) -> Path:
