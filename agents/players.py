@@ -12,6 +12,7 @@ from agents.compiled import Rules
 from agents.policy import ShortlistPolicy
 from env.belief import Likelihood
 from env.compiled import RANKS
+from env.matrix import Curve
 from env.observation import Shortlist
 from env.package import Package
 from env.rules import BUDGET, round_score
@@ -89,10 +90,15 @@ def belief_player(
 
 
 def trained_player(
-    policy: ShortlistPolicy, package: Package, candidates: np.ndarray, noise: float, shortlist: Shortlist
+    policy: ShortlistPolicy,
+    package: Package,
+    candidates: np.ndarray,
+    noise: float,
+    shortlist: Shortlist,
+    curve: Curve | None = None,
 ) -> RankedPlayer:
-    """The trained agent playing greedily, believing that a platform's noise is `noise`."""
-    likelihood = Likelihood.from_margins(package.matrix.signed_margin()[candidates], noise)
+    """The trained agent playing greedily, believing that a platform's noise is `noise`, or its flips are `curve`."""
+    likelihood = Likelihood.from_margins(package.matrix.signed_margin()[candidates], noise, curve=curve)
     shortlist = Shortlist(min(shortlist.asks, likelihood.p_yes.shape[1]), shortlist.guesses, shortlist.focus)
     network: list[np.ndarray | float] = []
     scorer = policy.scorer

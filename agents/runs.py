@@ -14,6 +14,7 @@ import numpy as np
 from agents.players import RankedPlayer, trained_player
 from env.errors import UserError
 from env.files import read_bytes
+from env.matrix import Curve
 from env.observation import Shortlist
 from env.package import Package
 
@@ -48,9 +49,11 @@ class Run:
                     f"{package.path} is {pool.sha256}; name the run's package, or say --transfer where the command has it"
                 )
 
-    def player(self, package: Package, candidates: np.ndarray, noise: float) -> RankedPlayer:
-        """The run's best agent on some package's candidates, assuming `noise` (margin units)."""
-        return trained_player(load_policy(self.folder / BEST), package, candidates, noise, self.shortlist)
+    def player(
+        self, package: Package, candidates: np.ndarray, noise: float, curve: Curve | None = None
+    ) -> RankedPlayer:
+        """The run's best agent on some package's candidates, assuming `noise` (margin units), or flips as in `curve`."""
+        return trained_player(load_policy(self.folder / BEST), package, candidates, noise, self.shortlist, curve)
 
 
 def load_run(folder: Path) -> Run:

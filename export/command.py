@@ -18,12 +18,12 @@ from agents.players import Lookahead, Player, RankedPlayer
 from agents.runs import Run, load_run
 from env.errors import UserError
 from env.files import write_whole
-from env.matrix import Matrix, load_matrix
-from env.package import EMBEDDED, Package, load_package
+from env.matrix import Curve, Matrix, load_matrix
+from env.package import EMBEDDED, AnswerModel, Package, load_package
 from export import validate
 from export.archive import write_source, write_submission
 from export.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisions, to_graph
-from export.evaluate import Row, measure, platform_probability, row, score_table
+from export.evaluate import Row, answers_at, measure, platform_probability, row, score_table
 from export.graph import ASK, GUESS, Graph, graph_to_json
 from export.score import Outcome, expected, walk
 from export.view import page
@@ -58,6 +58,7 @@ def export(
     max_nodes: int = MAX_NODES,
     improve_seconds: float = 20.0,
     out: Path | None = None,
+    answer_model: AnswerModel = "auto",
     transfer: bool = False,
 ) -> int:
     """Write policy.json, submission.zip, source.zip and policy.html of a trained run.
@@ -70,6 +71,8 @@ def export(
         max_nodes: Nodes that the graph may have.
         improve_seconds: Nominal seconds of lookahead; 0 exports the agent's own decisions.
         out: Submission archive to write, its companions beside it. Default: submission.zip in the run folder.
+        answer_model: How the policy assumes that a platform answers: gaussian noise, the measured flip curve of the
+            package, or auto: whichever the package recorded as the better one ('wilkins oracle compare --write-noise').
         transfer: Allow a package that the run was not trained on.
     """
     trained = load_run(run)
@@ -78,7 +81,7 @@ def export(
         trained.require(world)
     export_run(
         trained, world, Console(), candidates=candidates, noise=noise, max_nodes=max_nodes,
-        improve_seconds=improve_seconds, out=out,
+        improve_seconds=improve_seconds, out=out, answer_model=answer_model,
     )  # fmt: skip
     return 0
 
@@ -92,20 +95,22 @@ def export_run(
     max_nodes: int = MAX_NODES,
     improve_seconds: float = 20.0,
     out: Path | None = None,
+    answer_model: AnswerModel = "auto",
 ) -> Exported:
     """Enumerate, improve, verify, write and validate; prints the table of scores and where the files are."""
     noise = run.noise if noise is None else noise
     if not (math.isfinite(noise) and noise >= 0):
         raise UserError(f"noise {noise}: a standard deviation in margin units is needed, 0 or more")
     ids = package.candidates(candidates)
-    agent = run.player(package, ids, noise)
+    curve = package.flip_curve(answer_model, noise)
+    agent = run.player(package, ids, noise, curve)
     begun = time.monotonic()
     with console.status("enumerating the agent's decisions"):
-        own = exported(agent, package, ids, noise, max_nodes)
+        own = exported(agent, package, ids, noise, max_nodes, curve)
     best = own
     if improve_seconds > 0:
         with console.status("looking ahead"):
-            best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds)
+            best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds, curve)
     with console.status("walking the graph beside the live agent"):
         verify(best, package, ids)
     policy = graph_to_json(best.cut.graph)
@@ -116,7 +121,7 @@ def export_run(
     write_source(folder / "source.zip")
     write_whole(folder / "policy.html", page({run.folder.name: best.cut.graph}, package, ids, noise, choice=candidates))
     _validate(archive, package)
-    _report(run, package, console, candidates, noise, own, best)
+    _report(run, package, console, candidates, noise, own, best, curve)
     console.print(
         f"graph       {len(best.cut.graph):,} nodes of {max_nodes:,}, {_given_up(best.cut)}, "
         f"{time.monotonic() - begun:.0f} s to enumerate, improve, verify and write",
@@ -128,9 +133,11 @@ def export_run(
     return best
 
 
-def exported(player: Player, package: Package, ids: np.ndarray, noise: float, max_nodes: int) -> Exported:
-    """A player's decisions as a graph within `max_nodes`, with its exact expected score at `noise`."""
-    return _scored(player, enumerate_decisions(player), package, ids, noise, max_nodes)
+def exported(
+    player: Player, package: Package, ids: np.ndarray, noise: float, max_nodes: int, curve: Curve | None = None
+) -> Exported:
+    """A player's decisions as a graph within `max_nodes`, with its exact expected score at `noise` or with `curve`."""
+    return _scored(player, enumerate_decisions(player), package, ids, noise, max_nodes, curve)
 
 
 def improved(
@@ -141,6 +148,7 @@ def improved(
     noise: float,
     max_nodes: int,
     improve_seconds: float,
+    curve: Curve | None = None,
 ) -> Exported:
     """The best of the agent's own graph and lookaheads of growing strength, as far as the work allows."""
     allowed = improve_seconds * BELIEFS_PER_SECOND
@@ -150,7 +158,7 @@ def improved(
         if per_action and estimate > allowed:
             break
         work: list[int] = []
-        candidate = exported(Lookahead(agent, asks, wider, work), package, ids, noise, max_nodes)
+        candidate = exported(Lookahead(agent, asks, wider, work), package, ids, noise, max_nodes, curve)
         allowed -= sum(work)
         per_action = per_action or sum(work) / asks
         if candidate.score > best.score:
@@ -161,10 +169,16 @@ def improved(
 
 
 def _scored(
-    player: Player, decisions: Decisions, package: Package, ids: np.ndarray, noise: float, max_nodes: int
+    player: Player,
+    decisions: Decisions,
+    package: Package,
+    ids: np.ndarray,
+    noise: float,
+    max_nodes: int,
+    curve: Curve | None,
 ) -> Exported:
     cut = to_graph(decisions, package.animals, package.questions, max_nodes)
-    outcome = expected(cut.graph, platform_probability(package, ids, noise), ids)
+    outcome = expected(cut.graph, platform_probability(package, ids, noise, curve), ids)
     return Exported(player, decisions, cut, 100 * float(outcome.score.mean()))
 
 
@@ -209,30 +223,40 @@ def _validate(archive: Path, package: Package) -> None:
 
 
 def _report(
-    run: Run, package: Package, console: Console, candidates: str, noise: float, own: Exported, best: Exported
+    run: Run,
+    package: Package,
+    console: Console,
+    candidates: str,
+    noise: float,
+    own: Exported,
+    best: Exported,
+    curve: Curve | None,
 ) -> None:
     rows: list[Row] = []
     for split in ("dev", "test1"):
         animals = package.split(split)
-        graph = exported(run.player(package, animals, noise), package, animals, noise, MAX_NODES).cut.graph
-        rows += _rows(split, "agent", graph, package, animals, noise)
+        agent = run.player(package, animals, noise, curve)
+        graph = exported(agent, package, animals, noise, MAX_NODES, curve).cut.graph
+        rows += _rows(split, "agent", graph, package, animals, noise, curve)
     ids = package.candidates(candidates)
-    rows += _rows(candidates, "agent", own.cut.graph, package, ids, noise)
+    rows += _rows(candidates, "agent", own.cut.graph, package, ids, noise, curve)
     if best is not own:
-        rows += _rows(candidates, "policy.json", best.cut.graph, package, ids, noise)
+        rows += _rows(candidates, "policy.json", best.cut.graph, package, ids, noise, curve)
     platform = measured_platform(package)
     if platform is not None and candidates == "hidden":
-        report = measure(best.cut.graph, package, "hidden", noise, platform)
+        report = measure(best.cut.graph, package, "hidden", noise, platform, curve)
         rows.append(report.rows[-1])
     console.print(score_table(rows, f"{run.folder}: scores x100"))
 
 
-def _rows(split: str, who: str, graph: Graph, package: Package, ids: np.ndarray, noise: float) -> Sequence[Row]:
+def _rows(
+    split: str, who: str, graph: Graph, package: Package, ids: np.ndarray, noise: float, curve: Curve | None
+) -> Sequence[Row]:
     walked = walk(graph, package.matrix.answer, ids)
-    mean: Outcome = expected(graph, platform_probability(package, ids, noise), ids)
+    mean: Outcome = expected(graph, platform_probability(package, ids, noise, curve), ids)
     return [
         row(split, f"{who}, noise 0", walked, len(ids)),
-        row(split, f"{who}, expected at noise {noise:.3g}", mean, len(ids)),
+        row(split, f"{who}, expected at {answers_at(noise, curve)}", mean, len(ids)),
     ]
 
 

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from env.belief import answer_probability
 from env.errors import UserError
-from env.matrix import Matrix, read_table
-from env.package import Package, load_package
+from env.matrix import Curve, Matrix, read_table
+from env.package import AnswerModel, Package, load_package
 from env.rules import BUDGET, limit
 from export.graph import Graph, read_graph
 from export.score import POINTS, Outcome, call_distribution, cut_gain, walk
@@ -90,6 +90,8 @@ class Report:
     nodes: int
     split: str
     noise: float
+    answer_model: str
+    """How a platform's answers are predicted: by `gaussian` noise, or by the `measured` flip curve."""
     rows: Sequence[Row]
     solved_on: Sequence[float]
     """Expected share of rounds that end with a right guess on each call; first those that do not."""
@@ -127,9 +129,9 @@ def projection(solved_on: np.ndarray, rounds: int, seed: int = 0) -> Projection:
     return Projection(rounds, 100 * float((solved_on @ POINTS).mean()), float(low), float(high))
 
 
-def loss(graph: Graph, package: Package, animals: np.ndarray, noise: float) -> Loss:
-    """Parts of the distance to the limit on `animals` (int64 [n]) at `noise`; see `Loss`."""
-    expected, continued = _with_chains(graph, package, animals, noise)
+def loss(graph: Graph, package: Package, animals: np.ndarray, noise: float, curve: Curve | None = None) -> Loss:
+    """Parts of the distance to the limit on `animals` (int64 [n]) at `noise`, or with `curve`; see `Loss`."""
+    expected, continued = _with_chains(graph, package, animals, noise, curve)
     _, continued_without_noise = _with_chains(graph, package, animals, 0.0)
     _, sizes = np.unique(package.matrix.answer[animals], axis=0, return_counts=True)
     equal = sum(size * limit(size) - 100 * POINTS[1 : size + 1].sum() for size in sizes.tolist()) / len(animals)
@@ -142,23 +144,35 @@ def loss(graph: Graph, package: Package, animals: np.ndarray, noise: float) -> L
     )
 
 
-def _with_chains(graph: Graph, package: Package, animals: np.ndarray, noise: float) -> tuple[float, float]:
+def _with_chains(
+    graph: Graph, package: Package, animals: np.ndarray, noise: float, curve: Curve | None = None
+) -> tuple[float, float]:
     """Expected score x100, as the graph is and with every stop continued by the best chain of guesses."""
-    p_yes = platform_probability(package, animals, noise)
+    p_yes = platform_probability(package, animals, noise, curve)
     solved_on, _ = call_distribution(graph, p_yes, animals)
     expected = 100 * float((solved_on @ POINTS).mean())
     return expected, expected + 100 * cut_gain(graph, p_yes, animals) / len(animals)
 
 
-def platform_probability(package: Package, animals: np.ndarray, noise: float) -> np.ndarray:
-    """P(a platform answers yes), float64 [n, questions]: the noise model as it is, without a player's floor."""
-    return answer_probability(package.matrix.signed_margin()[animals], noise, floor=0.0)
+def platform_probability(package: Package, animals: np.ndarray, noise: float, curve: Curve | None = None) -> np.ndarray:
+    """P(a platform answers yes), float64 [n, questions]: the answer model as it is, without a player's floor."""
+    return answer_probability(package.matrix.signed_margin()[animals], noise, floor=0.0, curve=curve)
+
+
+def answers_at(noise: float, curve: Curve | None) -> str:
+    """Who answers, in words."""
+    return f"noise {noise:.3g}" if curve is None else "measured flips"
 
 
 def measure(
-    graph: Graph, package: Package, split: str = "hidden", noise: float | None = None, platform: Matrix | None = None
+    graph: Graph,
+    package: Package,
+    split: str = "hidden",
+    noise: float | None = None,
+    platform: Matrix | None = None,
+    curve: Curve | None = None,
 ) -> Report:
-    """Scores of a graph on a split: walked, expected at `noise` (the package's when None), on a platform.
+    """Scores of a graph on a split: walked, expected at `noise` (the package's when None) or `curve`, on a platform.
 
     Raises UserError for a split that cannot be played, a noise that is none, or a platform without its animals.
     """
@@ -166,11 +180,11 @@ def measure(
     noise = package.noise if noise is None else noise
     if not (math.isfinite(noise) and noise >= 0):
         raise UserError(f"noise {noise}: a standard deviation in margin units is needed, 0 or more")
-    solved_on, calls = call_distribution(graph, platform_probability(package, animals, noise), animals)
+    solved_on, calls = call_distribution(graph, platform_probability(package, animals, noise, curve), animals)
     expected = Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)
     rows = [
         row(split, "matrix, noise 0", walk(graph, package.matrix.answer, animals), len(animals)),
-        row(split, f"expected, noise {noise:g}", expected, len(animals)),
+        row(split, f"expected, {answers_at(noise, curve)}", expected, len(animals)),
     ]
     projected = None
     if platform is not None:
@@ -182,10 +196,11 @@ def measure(
         nodes=len(graph),
         split=split,
         noise=noise,
+        answer_model="gaussian" if curve is None else "measured",
         rows=rows,
         solved_on=solved_on.mean(axis=0).tolist(),
         projections=[projection(solved_on, rounds) for rounds in (FINAL, LIVE) if rounds <= len(animals)],
-        loss=loss(graph, package, animals, noise),
+        loss=loss(graph, package, animals, noise, curve),
         platform=projected,
     )
 
@@ -211,6 +226,7 @@ def evaluate(
     split: str = "hidden",
     noise: float | None = None,
     matrix: Path | None = None,
+    answer_model: AnswerModel = "auto",
     json: bool = False,
 ) -> None:
     """Score a policy: on the matrix, in exact expectation over platforms, and on a measured platform.
@@ -221,12 +237,15 @@ def evaluate(
         split: Which animals are hidden: hidden, dev, test1 or all.
         noise: Standard deviation of a platform's margins around the matrix's. Default: as measured for the package.
         matrix: A frozen platform to score on as well: matrix.npz, .npy, .npz or .csv as import-matrix takes them.
+        answer_model: gaussian noise, the measured flip curve of the package, or auto: whichever the package recorded
+            as the better one ('wilkins oracle compare --write-noise').
         json: Print one JSON object instead of tables.
     """
     world = load_package(package)
     graph = read_graph(target, world.animals, world.questions)
     platform = None if matrix is None else read_table(matrix, world.animals, world.questions)
-    report = measure(graph, world, split, noise, platform)
+    curve = world.flip_curve(answer_model, world.noise if noise is None else noise)
+    report = measure(graph, world, split, noise, platform, curve)
     if json:
         print(json_format.dumps({"target": str(target), "package": str(world.path), **asdict(report)}))
     else:
