@@ -125,14 +125,15 @@ def answer_models(local: Matrix, other: Matrix) -> Models:
     """
     both = local.measured & other.measured
     rows = np.flatnonzero(both.any(axis=1))
+    if rows.size == 0:
+        raise ValueError("no pair is measured in both matrices")
     blocks = np.array_split(rows, min(BLOCKS, rows.size)) if rows.size > 1 else []
     signed, yes = local.signed_margin(), other.answer == 1
     scores = np.zeros((2, len(rows)))
     for block in blocks:
         margin = local.margin.copy()
         margin[block] = np.nan
-        rest = replace(local, margin=margin)
-        curve = flip_curve(rest, other)
+        curve = flip_curve(replace(local, margin=margin), other)
         for model, flips in enumerate((None, (curve.margin, curve.probability))):
             p_yes = answer_probability(signed[block], curve.noise, curve=flips).clip(FLOOR, 1 - FLOOR)
             score = np.where(both[block], np.log(np.where(yes[block], p_yes, 1 - p_yes)), 0.0)
@@ -140,8 +141,8 @@ def answer_models(local: Matrix, other: Matrix) -> Models:
     pairs = both[rows].sum(axis=1)
     gaussian, measured = (scores.sum(axis=1) / pairs.sum()).tolist()
     # A ratio's standard error, by animals: pairs of one animal share its prompt.
-    rest_of = scores[1] - scores[0] - (measured - gaussian) * pairs
-    error = np.sqrt((rest_of**2).sum() * len(rows) / max(len(rows) - 1, 1)) / pairs.sum() if blocks else np.inf
+    excess = scores[1] - scores[0] - (measured - gaussian) * pairs
+    error = np.sqrt((excess**2).sum() * len(rows) / (len(rows) - 1)) / pairs.sum() if blocks else np.inf
     return Models(max(len(blocks), 1), gaussian, measured, float(error))
 
 

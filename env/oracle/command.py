@@ -305,10 +305,12 @@ def _verdict(models: Models) -> str:
     """One line: which answer model predicts animals better that it was not fitted to."""
     if models.blocks == 1:
         return "answer model: gaussian; one animal alone leaves nothing to predict"
-    gain = 1000 * (models.measured - models.gaussian)
+    gain, error, gaussian = (
+        1000 * value for value in (models.measured - models.gaussian, models.error, models.gaussian)
+    )
     return (
-        f"answer model: {models.better}; the measured flips predict 1,000 answers of animals held out {gain:+.2f} +- "
-        f"{1000 * models.error:.2f} nats better than Gaussian noise ({1000 * models.gaussian:.2f}), {models.blocks} blocks"
+        f"answer model: {models.better}; measured flips against Gaussian noise on animals held out: {gain:+.2f} +- "
+        f"{error:.2f} nats per 1,000 answers (Gaussian {gaussian:.2f}; {models.blocks} blocks)"
     )
 
 
