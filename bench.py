@@ -29,6 +29,7 @@ from env.observation import Shortlist
 from env.package import Package, load_package
 from env.rules import limit
 from env.synth import write_package
+from env.vector import CabinetVecEnv
 from export.command import exported, improved, measured_platform
 from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.evaluate import measure, platform_probability
@@ -209,7 +210,9 @@ def benchmark_run(run: Path | None, runs: Path, console: Console) -> Run:
         begun = time.monotonic()
         world, settings, folder = train.prepare(train.Settings(package=package, name="bench", runs=runs, resume=resume))
         algorithm, games = train.make_agent(world, settings, folder)
-        train.learn(algorithm, games, world, settings, folder, console)
+        watch = train.Watch(games, world, settings, folder, console)
+        if train.learn(algorithm, watch, settings):
+            train.distil(algorithm, watch, settings)
         console.print(f"trained in {time.monotonic() - begun:.0f} s")
     return load_run(folder)
 
@@ -272,14 +275,16 @@ def training_speeds(package: Package, console: Console, rounds: int = 3) -> dict
     """Steps a second of whole training (play and update), median of rounds taken in turn."""
     settings = train.Settings(name="speed")
 
-    def ours() -> MaskablePPO:
+    def made() -> tuple[MaskablePPO, CabinetVecEnv]:
         with tempfile.TemporaryDirectory() as folder:
-            return train.make_agent(package, settings, Path(folder))[0]
+            return train.make_agent(package, settings, Path(folder))
+
+    def ours() -> MaskablePPO:
+        return made()[0]
 
     def scattering() -> MaskablePPO:
-        agent = ours()
         return MaskablePPO(
-            ScatteringPolicy, agent.env, n_steps=settings.horizon, batch_size=settings.batch, n_epochs=settings.epochs,
+            ScatteringPolicy, made()[1], n_steps=settings.horizon, batch_size=settings.batch, n_epochs=settings.epochs,
             gamma=1.0, rollout_buffer_class=MaskableDictRolloutBuffer, device="cpu",
         )  # fmt: skip
 

@@ -30,19 +30,22 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam, configure
 from stable_baselines3.common.utils import LinearSchedule, get_device
 
+from agents.distil import Recorder, lesson, teach
 from agents.play import Rounds, expected_score, platforms, play
-from agents.players import RankedPlayer, trained_player
+from agents.players import Lookahead, RankedPlayer, trained_player
 from agents.policy import ShortlistPolicy, ShortlistRolloutBuffer
-from agents.runs import BEST, CONFIG, load_agent, load_run
+from agents.runs import BEST, CONFIG, load_agent, load_policy, load_run
 from env.errors import UserError
 from env.files import write_whole
-from env.observation import Shortlist
+from env.observation import Observer, Shortlist
 from env.package import Package, load_package
-from env.rules import limit
+from env.rules import BUDGET, limit
 from env.vector import CabinetVecEnv
+from export.enumerate import enumerate_decisions
 from export.validate import MAX_NODES
 
 SPLITS = ("dev", "test1", "hidden")
+BEST_BY = "hidden_all_noise"
 CHECKPOINT = "checkpoint.zip"
 WORLD = "world.npz"
 """Member of the checkpoint that holds the running games: in one file the two always belong together."""
@@ -50,6 +53,7 @@ WORLD = "world.npz"
 BOUNDS = (
     *((name, 1, np.inf) for name in ("steps", "games", "horizon", "epochs", "width", "asks", "guesses", "focus")),
     ("evaluations", 1, np.inf),
+    ("lessons", 0, np.inf),
     ("batch", 2, np.inf),
     ("learning_rate", 0.0, 1.0),
     ("entropy", 0.0, 1.0),
@@ -80,7 +84,7 @@ class Settings:
     """Run folder to go on with; its own settings are used, all other flags are ignored."""
     seed: int = 0
     """Same seed, same machine: same policy.json, byte for byte."""
-    steps: int = 800_000
+    steps: int = 300_000
     """Calls that the agent makes during training."""
     noise: float | None = None
     """Noise expected of the platform, in margin units: what is optimised for; the package's when left out."""
@@ -112,6 +116,8 @@ class Settings:
     """Likeliest animals that the two-step features look at."""
     evaluations: int = 12
     """How often the agent is evaluated and a checkpoint is kept."""
+    lessons: int = 2
+    """Rounds in which the trained agent is taught what exact lookahead finds."""
     improve_seconds: float = 20.0
     """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""
     max_nodes: int = 32_767
@@ -127,10 +133,11 @@ def train(settings: Annotated[Settings, tyro.conf.arg(name="")]) -> int:
     console = Console()
     package, settings, folder = prepare(settings)
     agent, world = make_agent(package, settings, folder)
-    finished = learn(agent, world, package, settings, folder, console)
-    if not finished:
+    watch = Watch(world, package, settings, folder, console)
+    if not learn(agent, watch, settings):
         console.print(f"stopped after {agent.num_timesteps:,} steps; go on with: wilkins train --resume {folder}")
         return 130
+    distil(agent, watch, settings)
     export_run(
         load_run(folder), package, console, improve_seconds=settings.improve_seconds, max_nodes=settings.max_nodes
     )
@@ -210,9 +217,8 @@ def check(settings: Settings) -> None:
 
 def make_agent(package: Package, settings: Settings, folder: Path) -> tuple[MaskablePPO, CabinetVecEnv]:
     """The algorithm and its games, fresh or as the last checkpoint left them."""
-    levels = sorted({*settings.levels, float(settings.noise or 0.0)})
     shortlist = Shortlist(settings.asks, settings.guesses, settings.focus)
-    world = CabinetVecEnv(package, settings.games, noise=levels, shortlist=shortlist)
+    world = CabinetVecEnv(package, settings.games, noise=training_levels(settings), shortlist=shortlist)
     # A network this small gains nothing from more threads, and loses much where others share the machine.
     th.set_num_threads(1)
     if settings.resume is not None and (folder / CHECKPOINT).is_file():
@@ -239,19 +245,36 @@ def make_agent(package: Package, settings: Settings, folder: Path) -> tuple[Mask
     return agent, world
 
 
-def learn(
-    agent: MaskablePPO, world: CabinetVecEnv, package: Package, settings: Settings, folder: Path, console: Console
-) -> bool:
+def learn(agent: MaskablePPO, watch: Watch, settings: Settings) -> bool:
     """Train to the last step with evaluations and checkpoints; False when the user stopped it."""
     left = settings.steps - agent.num_timesteps
     if left <= 0:
         return True
-    watch = Watch(world, package, settings, folder, console)
     try:
         agent.learn(left, callback=watch, reset_num_timesteps=agent.num_timesteps == 0)
     finally:
         watch.close()
     return not watch.stopped
+
+
+def distil(agent: MaskablePPO, watch: Watch, settings: Settings) -> None:
+    """Teach the best agent what lookahead finds at every noise level, in rounds; keeps what is better."""
+    policy = agent.policy
+    assert isinstance(policy, ShortlistPolicy)
+    hidden, shortlist = watch.package.split("hidden"), watch.evaluator.shortlist
+    for taught in range(watch.taught(), settings.lessons):
+        policy.load_state_dict(load_policy(watch.folder / BEST).state_dict())
+        lessons = []
+        for noise in watch.evaluator.levels:
+            with watch.console.status(f"lesson {taught + 1} of {settings.lessons}: looking ahead at noise {noise:g}"):
+                player = trained_player(policy, watch.package, hidden, noise, shortlist)
+                observer = Observer([player.likelihood], [noise], player.candidates, BUDGET, shortlist)
+                recorder = Recorder(Lookahead(player), observer)
+                lessons.append(lesson(recorder, enumerate_decisions(recorder).reach))
+        with watch.console.status(f"lesson {taught + 1} of {settings.lessons}: learning"):
+            loss = teach(policy, lessons, settings.seed + taught)
+        agent.logger.record("train/lesson_loss", loss)
+        watch.evaluate(taught + 1)
 
 
 class Watch(BaseCallback):
@@ -260,7 +283,7 @@ class Watch(BaseCallback):
     def __init__(self, world: CabinetVecEnv, package: Package, settings: Settings, folder: Path, console: Console):
         super().__init__()
         self.world, self.package, self.settings, self.folder, self.console = world, package, settings, folder, console
-        self.evaluator = Evaluator(package, float(settings.noise or 0.0), world, settings)
+        self.evaluator = Evaluator(package, float(settings.noise or 0.0), settings)
         self.stopped = self.asked_to_stop = False
         self.every = max(settings.steps // settings.evaluations, settings.games * settings.horizon)
         self.best = best_score(folder)
@@ -270,7 +293,9 @@ class Watch(BaseCallback):
         self.begun, self.from_steps = time.monotonic(), self.num_timesteps
         columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.progress = Progress(*columns, TextColumn("{task.description}"), console=self.console)
-        self.task = self.progress.add_task("compiling the loops, once on a new machine", total=self.settings.steps, completed=self.num_timesteps)
+        self.task = self.progress.add_task(
+            "compiling the loops, once on a new machine", total=self.settings.steps, completed=self.num_timesteps
+        )
         self.progress.start()
         self.previous = signal.signal(signal.SIGINT, self._interrupt)
 
@@ -286,7 +311,7 @@ class Watch(BaseCallback):
         # Here the last update is complete and no call is half recorded: what is saved now can go on exactly.
         if self.num_timesteps >= self.next:
             self.next += self.every
-            self._evaluate()
+            self.evaluate()
             self._save()
         elif self.asked_to_stop:
             self._save()
@@ -295,7 +320,7 @@ class Watch(BaseCallback):
     def _on_step(self) -> bool:
         if self.n_calls % self.settings.horizon == 0 and not self.asked_to_stop:
             rate = (self.num_timesteps - self.from_steps) / (time.monotonic() - self.begun)
-            shown = f"{rate:,.0f} steps/s   hidden {self.best:.2f}" if self.best > 0 else f"{rate:,.0f} steps/s"
+            shown = f"{rate:,.0f} steps/s   best {self.best:.2f}" if self.best > 0 else f"{rate:,.0f} steps/s"
             self.progress.update(self.task, completed=self.num_timesteps, description=shown)
             self.logger.record("time/steps_per_second", rate)
         return not self.stopped
@@ -307,29 +332,44 @@ class Watch(BaseCallback):
 
     def _on_training_end(self) -> None:
         if not self.stopped:
-            self._evaluate()
+            self.evaluate()
             self._save()
             settings = {k: v for k, v in dataclasses.asdict(self.settings).items() if isinstance(v, int | float | str)}
             self.logger.record(
-                "hparams", HParam(settings, {"eval/hidden_score": self.best}), exclude=("stdout", "log", "json", "csv")
+                "hparams",
+                HParam(settings, {f"eval/{BEST_BY}_score": self.best}),
+                exclude=("stdout", "log", "json", "csv"),
             )
             self.logger.dump(self.num_timesteps)
 
-    def _evaluate(self) -> None:
+    def evaluate(self, taught: int = 0) -> None:
+        """Score the agent, log it, and keep it if it is the best so far; `taught` counts its lessons."""
         scores, rounds = self.evaluator(self.model.policy)  # type: ignore[arg-type]
-        for split, score in scores.items():
-            self.logger.record(f"eval/{split}_score", score)
+        for name, score in scores.items():
+            self.logger.record(f"eval/{name}_score", score)
         self.logger.record("eval/solved_rate", float(rounds.solved.mean()))
         self.logger.record("eval/mean_calls", float(rounds.calls.mean()))
         self.logger.record("eval/limit", limit(len(self.package.hidden)))
         self.logger.record("eval/calls", th.from_numpy(rounds.calls.astype(np.float32)))
-        self.logger.dump(self.num_timesteps)
-        shown = "   ".join(f"{split} {score:.2f}" for split, score in scores.items())
-        self.console.print(f"{self.num_timesteps:>10,} steps   {shown}", highlight=False)
-        if scores["hidden"] > self.best:
-            self.best = scores["hidden"]
+        # A lesson takes no calls; a step of its own keeps its point apart in the curves.
+        self.logger.dump(self.num_timesteps + taught)
+        shown = "   ".join(f"{name.replace('_', ' ')} {score:.2f}" for name, score in scores.items())
+        when = f"{'lesson':>10} {taught:<5}" if taught else f"{self.num_timesteps:>10,} steps"
+        self.console.print(f"{when}   {shown}", highlight=False)
+        if scores[BEST_BY] > self.best:
+            self.best = scores[BEST_BY]
             save_agent(self.folder / BEST, self.model)
-            write_whole(self.folder / "best.json", json.dumps({"steps": self.num_timesteps, **scores}) + "\n")
+            best = {"steps": self.num_timesteps, "lessons": taught, **scores}
+            write_whole(self.folder / "best.json", json.dumps(best) + "\n")
+        if taught:
+            write_whole(self.folder / "lessons.json", json.dumps({"taught": taught}) + "\n")
+
+    def taught(self) -> int:
+        """Lessons that the run has behind it already."""
+        try:
+            return int(json.loads((self.folder / "lessons.json").read_text())["taught"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
 
     def _save(self) -> None:
         save_agent(self.folder / CHECKPOINT, self.model, self.world)
@@ -338,28 +378,39 @@ class Watch(BaseCallback):
 class Evaluator:
     """Scores a policy on every split: exactly, when platforms answer with the expected noise."""
 
-    def __init__(self, package: Package, noise: float, world: CabinetVecEnv, settings: Settings):
+    def __init__(self, package: Package, noise: float, settings: Settings):
         self.package, self.noise = package, noise
+        self.levels = training_levels(settings)
         self.shortlist = Shortlist(settings.asks, settings.guesses, settings.focus)
         hidden = package.split("hidden")
         margin = package.matrix.signed_margin()[hidden]
         self.animals, self.answers = hidden, platforms(margin, noise, seed=0)
 
     def __call__(self, policy: ShortlistPolicy) -> tuple[dict[str, float], Rounds]:
-        """Expected score x100 by split, each on its own candidates; and one drawn round for each hidden animal."""
-        players = {split: self.player(policy, split) for split in SPLITS}
+        """Expected scores x100 by split, each on its own candidates; and one drawn round for each hidden animal.
+
+        `hidden_all_noise` is the mean over the training's noise levels, by which the best agent is kept.
+        """
+        players = {split: self.player(policy, split, self.noise) for split in SPLITS}
         scores = {split: expected_score(player) for split, player in players.items()}
+        levels = [expected_score(self.player(policy, "hidden", noise)) for noise in self.levels]
+        scores[BEST_BY] = float(np.mean(levels))
         return scores, play(players["hidden"], self.answers, self.animals)
 
-    def player(self, policy: ShortlistPolicy, split: str) -> RankedPlayer:
-        """The policy playing greedily on the animals of a split."""
-        return trained_player(policy, self.package, self.package.split(split), self.noise, self.shortlist)
+    def player(self, policy: ShortlistPolicy, split: str, noise: float) -> RankedPlayer:
+        """The policy playing greedily on the animals of a split, assuming `noise`."""
+        return trained_player(policy, self.package, np.sort(self.package.split(split)), noise, self.shortlist)
+
+
+def training_levels(settings: Settings) -> list[float]:
+    """Noise levels of the games, ascending: the given ones and the expected one."""
+    return sorted({*settings.levels, float(settings.noise or 0.0)})
 
 
 def best_score(folder: Path) -> float:
-    """Hidden score x100 of the best agent that the run has kept so far; -1 where there is none."""
+    """Score x100 over all noise levels of the best agent that the run has kept so far; -1 where there is none."""
     try:
-        return float(json.loads((folder / "best.json").read_text())["hidden"])
+        return float(json.loads((folder / "best.json").read_text())[BEST_BY])
     except (OSError, ValueError, KeyError):
         return -1.0
 

@@ -139,17 +139,27 @@ class Lookahead:
 
     def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """The action of the highest value; the player's own where none is better. See `Player.decide`."""
+        return self.chosen(*self.valued(belief, asked, calls))
+
+    def chosen(self, options: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Of what `valued` gives, the best action of each game, in the numbering of the environment."""
+        best = np.where(values.max(axis=1) > values[:, 0] + 1e-9, values.argmax(axis=1), 0)
+        return self.player.to_actions(options[np.arange(len(options)), best])
+
+    def valued(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first few actions of each game and their values, both [games, asks + 1].
+
+        Actions stand as `RankedPlayer.ranked` gives them; a value is the expected round score, -1 where there is
+        no action, or only one, which needs no value.
+        """
         questions = self.likelihood.p_yes.shape[1]
         options = self.player.ranked(belief, asked, calls, self.asks + 1)
         guess = questions + belief.argmax(axis=1)
         # The likeliest guess takes the last place where it is not among the options already.
-        options[~(options == guess[:, None]).any(axis=1) & (options[:, 1] >= 0), -1] = guess[
-            ~(options == guess[:, None]).any(axis=1) & (options[:, 1] >= 0)
-        ]
-        game, place = np.nonzero(options >= 0)
-        open_choice = (options >= 0).sum(axis=1) > 1
-        jobs = open_choice[game]
-        game, place = game[jobs], place[jobs]
+        missing = ~(options == guess[:, None]).any(axis=1) & (options[:, 1] >= 0)
+        options[missing, -1] = guess[missing]
+        open_choice = (options >= 0) & (options[:, 1:2] >= 0)
+        game, place = np.nonzero(open_choice)
         value = np.empty(len(game))
         work = np.zeros(len(game), np.int64)
         compiled.value_all(
@@ -160,5 +170,4 @@ class Lookahead:
             self.work.append(int(work.sum()))
         values = np.full(options.shape, -1.0)
         values[game, place] = value
-        best = np.where((values.max(axis=1) > values[:, 0] + 1e-9), values.argmax(axis=1), 0)
-        return self.player.to_actions(options[np.arange(len(options)), best])
+        return options, values
