@@ -103,6 +103,15 @@ def test_a_curve_is_short_and_falls(seed: int, tails: str, animals: int) -> None
     assert (np.diff(curve.probability) <= 0).all()
 
 
+def test_a_curve_of_many_levels_is_thinned_out_and_keeps_its_ends() -> None:
+    margin = np.linspace(0.01, 4.0, 80_000)
+    flipped = np.arange(80_000) % 200 < 200 - np.arange(80_000) // 400  # from always to never, half a percent a step
+    curve = flip_curve(matrix_of(margin[None]), matrix_of(np.where(flipped, -margin, margin)[None]))
+    assert len(curve.margin) == POINTS
+    assert (curve.probability[0], curve.probability[-1]) == (1.0, 0.005)
+    np.testing.assert_allclose(curve.at(margin), 1 - np.arange(80_000) / 80_000, atol=0.01)
+
+
 def test_the_interval_holds_the_true_share_about_as_often_as_it_says() -> None:
     margin = np.full((1, 400), 0.07)
     rng = np.random.default_rng(0)
