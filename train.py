@@ -355,7 +355,7 @@ class Watch(BaseCallback):
         self.logger.dump(self.num_timesteps + taught)
         shown = "   ".join(f"{name.replace('_', ' ')} {score:.2f}" for name, score in scores.items())
         when = f"{'lesson':>10} {taught:<5}" if taught else f"{self.num_timesteps:>10,} steps"
-        self.console.print(f"{when}   {shown}", highlight=False)
+        self.console.print(f"{when}   {shown}", highlight=False, soft_wrap=True)
         if scores[BEST_BY] > self.best:
             self.best = scores[BEST_BY]
             save_agent(self.folder / BEST, self.model)

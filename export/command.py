@@ -256,7 +256,7 @@ def _rows(
     mean: Outcome = expected(graph, platform_probability(package, ids, noise, curve), ids)
     return [
         row(split, f"{who}, noise 0", walked, len(ids)),
-        row(split, f"{who}, expected at {answers_at(noise, curve)}", mean, len(ids)),
+        row(split, f"{who}, {answers_at(noise, curve)}", mean, len(ids)),
     ]
 
 
