@@ -44,7 +44,7 @@ TRAINING_SEED = 100
 BUDGETS = (1, 100, 500, 1000, 2000, 4000, 16_000, MAX_NODES)
 
 
-def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: float = 20.0) -> int:
+def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: float = 30.0) -> int:
     """Print scores and speeds against their bars: embedded package, synthetic package of the official size.
 
     Args:
@@ -97,7 +97,7 @@ def robust(
     runs: Path = Path("runs"),
     seeds: tuple[int, ...] = (0, 1, 2),
     noises: tuple[float, ...] = NOISES,
-    improve_seconds: float = 20.0,
+    improve_seconds: float = 30.0,
     search_seconds: float = 0.0,
 ) -> int:
     """Print exact expected scores of exported graphs at every noise level, against the limit and the baselines.

@@ -118,7 +118,7 @@ class Settings:
     """How often the agent is evaluated and a checkpoint is kept."""
     lessons: int = 2
     """Rounds in which the trained agent is taught what exact lookahead finds."""
-    improve_seconds: float = 20.0
+    improve_seconds: float = 30.0
     """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""
     max_nodes: int = 32_767
     """Nodes that the exported graph may have."""

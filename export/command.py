@@ -56,7 +56,7 @@ def export(
     candidates: str = "hidden",
     noise: float | None = None,
     max_nodes: int = MAX_NODES,
-    improve_seconds: float = 20.0,
+    improve_seconds: float = 30.0,
     out: Path | None = None,
     answer_model: AnswerModel = "auto",
     transfer: bool = False,
@@ -93,7 +93,7 @@ def export_run(
     candidates: str = "hidden",
     noise: float | None = None,
     max_nodes: int = MAX_NODES,
-    improve_seconds: float = 20.0,
+    improve_seconds: float = 30.0,
     out: Path | None = None,
     answer_model: AnswerModel = "auto",
 ) -> Exported:
