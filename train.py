@@ -84,7 +84,7 @@ class Settings:
     """Run folder to go on with; its own settings are used, all other flags are ignored."""
     seed: int = 0
     """Same seed, same machine: same policy.json, byte for byte."""
-    steps: int = 300_000
+    steps: int = 600_000
     """Calls that the agent makes during training."""
     noise: float | None = None
     """Noise expected of the platform, in margin units: what is optimised for; the package's when left out."""
@@ -116,7 +116,7 @@ class Settings:
     """Likeliest animals that the two-step features look at."""
     evaluations: int = 12
     """How often the agent is evaluated and a checkpoint is kept."""
-    lessons: int = 2
+    lessons: int = 3
     """Rounds in which the trained agent is taught what exact lookahead finds."""
     improve_seconds: float = 30.0
     """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""

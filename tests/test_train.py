@@ -184,6 +184,24 @@ def test_a_stopped_run_goes_on_to_the_same_result_as_an_unbroken_one(
         assert (folder / name).read_bytes() == (trained_run / name).read_bytes()
 
 
+def test_lessons_keep_the_better_agent_and_are_the_same_after_a_stop(
+    trained_run: Path, train_small: Train, tmp_path: Path, stop_after: Callable[[int], None]
+) -> None:
+    taught = ("--runs", tmp_path, "--lessons", "1", "--improve-seconds", "0", "--steps", "2048")
+    assert train_small(*taught, "--name", "whole") == 0
+    stop_after(1500)
+    assert train_small(*taught, "--name", "broken") == 130
+    stop_after(0)
+    assert wilkins.main(["train", "--resume", str(tmp_path / "broken")]) == 0
+    for name in ("policy.json", "best.json"):
+        assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    curves = EventAccumulator(str(tmp_path / "whole"))
+    curves.Reload()
+    scores = [event.value for event in curves.Scalars("eval/hidden_score")]
+    kept = json.loads((tmp_path / "whole" / "best.json").read_text())
+    assert kept["hidden"] == pytest.approx(max(scores), abs=1e-4)
+
+
 def test_evaluations_do_not_change_what_is_learned(trained_run: Path, train_small: Train, tmp_path: Path) -> None:
     assert train_small("--runs", tmp_path, "--name", "seldom", "--evaluations", "1", "--improve-seconds", "0") == 0
     assert_same_weights(tmp_path / "seldom" / "checkpoint.zip", trained_run / "checkpoint.zip")
