@@ -61,9 +61,9 @@ def small_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def train_small(small_package: Path) -> Callable[..., int]:
-    """The main job on the small package, with little of everything and no lessons: `train_small("--runs", ..., "--name", ...)`.
+    """The main job on the small package, with little of everything: `train_small("--runs", ..., "--name", ...)`.
 
-    Four updates of 1,024 calls, an evaluation after each: just enough that the agent learns to ask before it
+    No lessons; four updates of 1,024 calls, an evaluation after each: just enough that the agent learns to ask before it
     guesses, with any seed. Later flags win. Returns the exit code.
     """
     little = "--steps 4096 --games 32 --horizon 32 --batch 64 --guesses 1 --asks 8 --learning-rate 0.003"
