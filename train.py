@@ -134,10 +134,16 @@ def train(settings: Annotated[Settings, tyro.conf.arg(name="")]) -> int:
     package, settings, folder = prepare(settings)
     agent, world = make_agent(package, settings, folder)
     watch = Watch(world, package, settings, folder, console)
-    if not learn(agent, watch, settings):
+    try:
+        finished = learn(agent, watch, settings)
+        if finished:
+            distil(agent, watch, settings)
+    except OSError as error:  # TensorBoard writes on its own
+        reason = error.strerror or error
+        raise UserError(f"cannot write the curves to {folder}: {reason}; then go on with --resume {folder}") from None
+    if not finished:
         console.print(f"stopped after {agent.num_timesteps:,} steps; go on with: wilkins train --resume {folder}")
         return 130
-    distil(agent, watch, settings)
     export_run(
         load_run(folder), package, console, improve_seconds=settings.improve_seconds, max_nodes=settings.max_nodes
     )

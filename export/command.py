@@ -69,7 +69,8 @@ def export(
         candidates: Animals with prior mass: hidden, dev, test1, all, or a file of animal names.
         noise: Noise that the policy assumes of the platform, in margin units. Default: the run's.
         max_nodes: Nodes that the graph may have.
-        improve_seconds: Nominal seconds of lookahead; 0 exports the agent's own decisions.
+        improve_seconds: Nominal seconds of lookahead, of which one step is always taken; 0 exports the agent's
+            own decisions.
         out: Submission archive to write, its companions beside it. Default: submission.zip in the run folder.
         answer_model: How the policy assumes that a platform answers: gaussian noise, the measured flip curve of the
             package, or auto: whichever the package recorded as the better one ('wilkins oracle compare --write-noise').

@@ -1,4 +1,4 @@
-"""A player's decisions as a finite graph: breadth first over beliefs, equal states merged, cut to a node limit.
+"""A player's decisions as a finite graph: breadth first over beliefs, equal subgraphs merged, cut to a node limit.
 
 Knows players only as functions from beliefs to actions; training and file formats are left to others.
 """
@@ -59,12 +59,15 @@ def enumerate_decisions(
 ) -> Decisions:
     """Follow a player's decisions from the start through every answer that some candidate may give.
 
+    The states form a tree: a player that decides by what it heard never comes to one state on two ways,
+    since the first call on which they part was answered yes on one and no on the other.
+
     `world` is how platforms answer (the player's own likelihood when None); it tells how likely a state is.
     `progress` is called with calls consumed and states found after each level.
     """
     own = player.likelihood
     world = world or own
-    candidates, questions = own.p_yes.shape
+    questions = own.p_yes.shape[1]
     levels: list[dict[str, np.ndarray]] = []
     first, left_out = 0, 0.0
     belief, mass = own.prior(1), world.prior(1)
@@ -72,7 +75,7 @@ def enumerate_decisions(
     for calls in range(BUDGET):
         games = len(belief)
         asked = np.zeros((games, questions), dtype=bool)
-        rows, columns = np.nonzero((history >= 0) & (history < 2 * questions))
+        rows, columns = np.nonzero(history < 2 * questions)
         asked[rows, history[rows, columns] // 2] = True
         action = np.concatenate(
             [
@@ -108,15 +111,10 @@ def enumerate_decisions(
         belief, mass, history, parent, answer = (array[kept] for array in (belief, mass, history, parent, answer))
         if len(belief) == 0:
             break
-        _, place, inverse = np.unique(history, axis=0, return_index=True, return_inverse=True)
-        inverse = inverse.reshape(-1)
-        child = first + games + inverse
+        child = first + games + np.arange(len(belief))
         says_yes = answer == 1
         level["yes"][parent[says_yes]] = child[says_yes]
         level["no"][parent[~says_yes]] = child[~says_yes]
-        merged = np.zeros((len(place), candidates))
-        np.add.at(merged, inverse, mass)
-        belief, mass, history = belief[place], merged, history[place]
         first += games
     joined = {key: np.concatenate([level[key] for level in levels]) for key in levels[0]}
     return Decisions(**joined, questions=questions, left_out=left_out)
@@ -127,8 +125,7 @@ def _children(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Beliefs, masses, histories, parents and answers (1 yes, 0 no or wrong) of all states one call on.
 
-    A history is the sorted set of what was heard: 2 * question + answer, or 2 * questions + animal for a
-    wrong guess; equal sets are equal states, whatever the order of the calls.
+    A history is what was heard, call by call: 2 * question + answer, or 2 * questions + animal for a wrong guess.
     """
     questions = player.likelihood.p_yes.shape[1]
     asks, guesses = np.flatnonzero(action < questions), np.flatnonzero(action >= questions)
@@ -151,7 +148,7 @@ def _children(
     tokens.append(2 * questions + animals)
     parent = np.concatenate([asks, asks, guesses])
     answer_of = np.repeat([1, 0, 0], [len(asks), len(asks), len(guesses)])
-    history = np.sort(np.column_stack([history[parent], np.concatenate(tokens)]), axis=1)
+    history = np.column_stack([history[parent], np.concatenate(tokens)])
     after = np.concatenate(beliefs)
     mass_after = np.concatenate(masses)
     for row in np.flatnonzero(~after.any(axis=1) & mass_after.any(axis=1)):
