@@ -79,7 +79,7 @@ def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: f
         line(f"enumerate, improve, write it ({len(content) / 1e6:.1f} MB)", 60.0, seconds, " s", least=False)
         hard = hard_filtering(full)
         console.print(f"hard filtering at noise 0.10, synthetic: {expected_x100(hard, full, 0.1):.2f}")
-        speeds = training_speeds(full, console)
+        speeds = training_speeds(full, full.path.parent, console)
     ours = speeds["wilkins"]
     for name, bar in (("textbook", 8.0), ("whole action space", 1.0)):
         line(
@@ -187,7 +187,7 @@ def budget_table(agent: Run, package: Package, noise: float, improve_seconds: fl
     with console.status("looking ahead"):
         best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds)
     decisions = enumerate_decisions(best.player)
-    table = Table(title=f"score against node limit, synthetic, noise {noise:g}")
+    table = Table(title=f"node limit, noise {noise:g}")
     for column in ("max nodes", "nodes", "given up", "score x100"):
         table.add_column(column, justify="right")
     for budget in BUDGETS:
@@ -271,13 +271,12 @@ class ScatteringPolicy(ShortlistPolicy):
         return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()
 
 
-def training_speeds(package: Package, console: Console, rounds: int = 3) -> dict[str, float]:
-    """Steps a second of whole training (play and update), median of rounds taken in turn."""
+def training_speeds(package: Package, folder: Path, console: Console, rounds: int = 3) -> dict[str, float]:
+    """Steps a second of whole training (play and update), median of rounds taken in turn; curves go to `folder`."""
     settings = train.Settings(name="speed")
 
     def made() -> tuple[MaskablePPO, CabinetVecEnv]:
-        with tempfile.TemporaryDirectory() as folder:
-            return train.make_agent(package, settings, Path(folder))
+        return train.make_agent(package, settings, folder)
 
     def ours() -> MaskablePPO:
         return made()[0]
