@@ -24,10 +24,10 @@ def main(run: str, picture: str) -> None:
     left.plot(*curve("eval/hidden_score"), marker="o", color="#0072b2", label="hidden, expected")
     left.plot(*curve("eval/limit"), color="#555555", linestyle="--", label="limit")
     left.set(title="eval/hidden_score", xlabel="calls trained on", ylabel="score x100")
-    left.legend(frameon=False, loc="lower right")
+    left.legend(frameon=False, loc="center right")
     steps, values = curve("rollout/ep_rew_mean")
     right.plot(steps, [100 * value for value in values], color="#d55e00")
-    right.set(title="rollout/ep_rew_mean x100, all noise levels, exploring", xlabel="calls trained on")
+    right.set(title="rollout/ep_rew_mean x100", xlabel="calls trained on")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:.0f}k")
