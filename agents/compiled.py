@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from env.compiled import compiled, describe, largest, predict, shortlist, support
+from env.compiled import ASK_SIZE, GUESS_SIZE, STATE_SIZE, compiled, describe, largest, predict, shortlist, support
 
 DROPPED = 1e-9
 """Mass of a candidate, as a share of the whole, below which playing on leaves it out."""
@@ -96,8 +96,8 @@ def rank(
         actions[0] = questions + ids[top]
         return 1
     if rules.network == 1:
-        state, asks = np.empty(16, np.float32), np.empty((rules.asks, 10), np.float32)
-        guesses = np.empty((rules.guesses, 5), np.float32)
+        state, asks = np.empty(STATE_SIZE, np.float32), np.empty((rules.asks, ASK_SIZE), np.float32)
+        guesses = np.empty((rules.guesses, GUESS_SIZE), np.float32)
         ask_ids, guess_ids = np.empty(rules.asks, np.int32), np.empty(rules.guesses, np.int32)
         describe(
             ids, weight, asked, budget - calls, budget, rules.noise, table, rules.focus,
