@@ -150,7 +150,7 @@ def rank_all(
 
 
 @compiled()
-def _branch(
+def branch(
     table: np.ndarray, ids: np.ndarray, mass: np.ndarray, action: int, answer: int, least: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Candidates and masses after one call: answer 1 yes, 0 no (or a wrong guess)."""
@@ -219,7 +219,7 @@ def play_on(
             heard[depth] += 1
             heard[depth + 1] = heard[depth]
         for answer in range(1 if guess else 2):
-            kept_ids, kept = _branch(table, here_ids, here, action[0], answer, least)
+            kept_ids, kept = branch(table, here_ids, here, action[0], answer, least)
             stack_ids[depth, : kept.size], stack_mass[depth, : kept.size] = kept_ids, kept
             stack_size[depth], made[depth] = kept.size, call + 1
             depth += 1
@@ -254,7 +254,7 @@ def value_of_action(
         asked[action] = True
     following = np.empty(max(wider, 1), np.int64)
     for answer in range(1 if guess else 2):
-        next_ids, next_mass = _branch(table, ids, mass, action, answer, least)
+        next_ids, next_mass = branch(table, ids, mass, action, answer, least)
         if next_ids.size == 0 or calls + 1 >= budget:
             continue
         if wider == 0 or next_ids.size == 1:
@@ -273,7 +273,7 @@ def value_of_action(
             else:
                 asked[second] = True
             for reply in range(1 if second >= questions else 2):
-                last_ids, last_mass = _branch(table, next_ids, next_mass, second, reply, least)
+                last_ids, last_mass = branch(table, next_ids, next_mass, second, reply, least)
                 reward += play_on(rules, table, last_ids, last_mass, asked, calls + 2, least, work)
             if second < questions:
                 asked[second] = False

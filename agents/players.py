@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from agents import compiled
-from agents.compiled import Rules
+from agents.compiled import DROPPED, Rules
 from agents.policy import ShortlistPolicy
+from agents.solve import solve_all
 from env.belief import Likelihood
 from env.compiled import RANKS
 from env.matrix import Curve
@@ -59,6 +60,11 @@ class RankedPlayer:
         actions = np.empty((len(belief), wanted), np.int64)
         compiled.rank_all(self.rules, self.likelihood.table, belief, asked, calls.astype(np.int64), actions)
         return actions
+
+    def listing(self, asks: int) -> RankedPlayer:
+        """The same player with up to `asks` questions on its shortlist."""
+        asks = max(self.rules.asks, min(asks, self.likelihood.p_yes.shape[1]))
+        return replace(self, rules=self.rules._replace(asks=asks))
 
     def to_actions(self, ranked: np.ndarray) -> np.ndarray:
         """Actions of the environment for ranked ones (candidates' places become animals)."""
@@ -117,6 +123,7 @@ class Lookahead:
     """A player that improves another: the best of its first few actions, each valued by playing it on, exactly.
 
     One such step never lowers the expected score (policy improvement; Bertsekas and Tsitsiklis 1996, rollout).
+    A handful of candidates is solved outright instead, see `agents.solve`.
     """
 
     player: RankedPlayer
@@ -150,10 +157,14 @@ class Lookahead:
         """The first few actions of each game and their values, both [games, asks + 1].
 
         Actions stand as `RankedPlayer.ranked` gives them; a value is the expected round score, -1 where there is
-        no action, or only one, which needs no value.
+        no action, or only one, which needs no value: so it is where a handful of candidates was solved.
         """
         questions = self.likelihood.p_yes.shape[1]
+        calls = calls.astype(np.int64)
         options = self.player.ranked(belief, asked, calls, self.asks + 1)
+        solved = np.empty(len(options), np.int64)
+        solve_all(self.player.rules.points, self.likelihood.table, belief, asked, calls, DROPPED, solved)
+        options[solved >= 0, 0], options[solved >= 0, 1:] = solved[solved >= 0], -1
         guess = questions + belief.argmax(axis=1)
         # The likeliest guess takes the last place where it is not among the options already.
         missing = ~(options == guess[:, None]).any(axis=1) & (options[:, 1] >= 0)
@@ -163,8 +174,8 @@ class Lookahead:
         value = np.empty(len(game))
         work = np.zeros(len(game), np.int64)
         compiled.value_all(
-            self.player.rules, self.likelihood.table, belief, asked, calls.astype(np.int64), game,
-            options[game, place], self.wider, value, work,
+            self.player.rules, self.likelihood.table, belief, asked, calls, game, options[game, place],
+            self.wider, value, work,
         )  # fmt: skip
         if self.work is not None:
             self.work.append(int(work.sum()))

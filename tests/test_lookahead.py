@@ -1,6 +1,5 @@
 """Claims about lookahead: its values are exact, it never loses to the player it improves, and it nears the optimum."""
 
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -10,20 +9,12 @@ from hypothesis import strategies as st
 
 from agents.compiled import DROPPED, value_of_action
 from agents.players import POINTS, Lookahead, belief_player
+from agents.solve import HANDFUL
 from env.rules import BUDGET, limit
-from tests.worlds import exact_score, package_of, player_of, tiny_package
+from tests.worlds import after, exact_score, optimum, package_of, player_of, tiny_package
 
 KINDS = st.sampled_from(["belief", "network"])
 NOISE = st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0])
-
-
-def after(player, mass, action, answer):
-    """Masses after one call, float64 [candidates]."""
-    questions = player.likelihood.p_yes.shape[1]
-    if action >= questions:
-        return mass * (np.arange(len(mass)) != action - questions)
-    p = player.likelihood.p_yes[:, action]
-    return mass * (p if answer else 1 - p)
 
 
 def collected(player, mass, asked, calls, choose):
@@ -50,34 +41,6 @@ def own_choice(player):
 def valued(player, mass, asked, calls, action, wider=0):
     arguments = np.arange(len(mass)), mass, asked.copy(), calls, action, wider, DROPPED
     return value_of_action(player.rules, player.likelihood.table, *arguments, np.zeros(1, np.int64))
-
-
-def optimum(player):
-    """Expected score x100 of the best of all policies, by dynamic programming over everything that can be known."""
-    animals, questions = player.likelihood.p_yes.shape
-
-    @cache
-    def best(answers, guessed):
-        calls = sum(answer is not None for answer in answers) + len(guessed)
-        if calls == BUDGET or len(guessed) == animals:
-            return 0.0
-        mass = np.full(animals, 1 / animals)
-        for question, answer in enumerate(answers):
-            if answer is not None:
-                mass = after(player, mass, question, answer)
-        values = [
-            mass[animal] * POINTS[calls] + best(answers, guessed | {animal})
-            for animal in range(animals)
-            if animal not in guessed
-        ]
-        values += [
-            sum(best((*answers[:question], yes, *answers[question + 1 :]), guessed) for yes in (True, False))
-            for question in range(questions)
-            if answers[question] is None
-        ]
-        return max(values)
-
-    return 100 * best((None,) * questions, frozenset())
 
 
 @settings(max_examples=30, deadline=None)
@@ -158,7 +121,7 @@ def test_no_player_passes_the_best_of_all_policies(kind, noise, seed):
 def test_lookahead_comes_near_the_best_of_all_policies():
     below = []
     for seed, noise in product(range(6), (0.1, 0.5)):
-        package = tiny_package(4, 5, seed)
+        package = tiny_package(HANDFUL + 1, 4, seed)
         player = player_of("network", package, noise, seed)
         scores = [exact_score(each, package) for each in (player, Lookahead(player, 8), Lookahead(player, 8, 8))]
         below.append(optimum(player) - np.array(scores))

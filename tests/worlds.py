@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch as th
 from gymnasium import spaces
 
-from agents.players import Player, RankedPlayer, belief_player, trained_player
+from agents.players import POINTS, Player, RankedPlayer, belief_player, trained_player
 from agents.policy import ShortlistPolicy
 from env.cabinet import observation_space
 from env.matrix import Matrix
 from env.observation import Shortlist
 from env.package import Package
 from env.pools import make_pool
+from env.rules import BUDGET
 from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.score import expected
 
@@ -61,3 +63,44 @@ def exact_score(player: Player, package: Package, max_nodes: int = MAX_NODES) ->
     """Expected score x100 of the player's graph when answers are as likely as the player thinks."""
     cut = to_graph(enumerate_decisions(player), package.animals, package.questions, max_nodes)
     return 100 * float(expected(cut.graph, player.likelihood.p_yes, player.candidates).score.mean())
+
+
+def after(player: Player, mass: np.ndarray, action: int, answer: bool) -> np.ndarray:
+    """Masses after one call, float64 [candidates]."""
+    questions = player.likelihood.p_yes.shape[1]
+    if action >= questions:
+        return mass * (np.arange(len(mass)) != action - questions)
+    p = player.likelihood.p_yes[:, action]
+    return mass * (p if answer else 1 - p)
+
+
+def optimum(player: Player, mass: np.ndarray | None = None, made: int = 0) -> float:
+    """Expected score x100 of the best of all policies, by dynamic programming over everything that can be known.
+
+    From `mass` float64 [candidates] (even when None) with `made` calls consumed and no question asked yet.
+    """
+    animals, questions = player.likelihood.p_yes.shape
+    first = np.full(animals, 1 / animals) if mass is None else mass
+
+    @cache
+    def best(answers: tuple[bool | None, ...], guessed: frozenset[int]) -> float:
+        calls = made + sum(answer is not None for answer in answers) + len(guessed)
+        if calls == BUDGET or len(guessed) == animals:
+            return 0.0
+        here = first
+        for question, answer in enumerate(answers):
+            if answer is not None:
+                here = after(player, here, question, answer)
+        values = [
+            here[animal] * POINTS[calls] + best(answers, guessed | {animal})
+            for animal in range(animals)
+            if animal not in guessed
+        ]
+        values += [
+            sum(best((*answers[:question], yes, *answers[question + 1 :]), guessed) for yes in (True, False))
+            for question in range(questions)
+            if answers[question] is None
+        ]
+        return max(values)
+
+    return 100 * best((None,) * questions, frozenset())
