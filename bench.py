@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import train
 from agents.baselines import best_belief, even_split, soft_weights
-from agents.players import Player, RankedPlayer
+from agents.players import Lookahead, Player, RankedPlayer
 from agents.policy import ShortlistPolicy
 from agents.runs import CONFIG, Run, load_run
 from env.cabinet import CabinetEnv
@@ -30,7 +30,7 @@ from env.package import Package, load_package
 from env.rules import limit
 from env.synth import write_package
 from env.vector import CabinetVecEnv
-from export.command import exported, improved, measured_platform
+from export.command import COST, WIDE, exported, improved, measured_platform
 from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.evaluate import measure, platform_probability
 from export.graph import graph_to_json
@@ -43,6 +43,14 @@ TRAINING_SEED = 100
 
 TRAINING_STEPS = 600_000
 """More than the default: 822 candidates take longer than the embedded package's 224."""
+
+PLIES: dict[tuple[int, int], str] = {
+    (0, 0): "none",
+    (8, 0): "8 actions",
+    (4, 4): "4 actions, 4 after each answer",
+    (24, 0): "24 actions",
+}
+"""Lookaheads that are compared."""
 
 BUDGETS = (1, 100, 500, 1000, 2000, 4000, 16_000, MAX_NODES)
 
@@ -125,6 +133,7 @@ def robust(
             console.print(robust_table(agent, name, package, ids, noises, improve_seconds, search_seconds, console))
         console.print(mismatch_table(agent, worlds["embedded"], improve_seconds, console))
         if len(worlds) > 1:
+            console.print(approaches_table(agent, packages[0], console))
             console.print(budget_table(agent, packages[0], 0.2, improve_seconds, console))
     return 0
 
@@ -159,6 +168,31 @@ def robust_table(
             _, longer = graph_of(agent, package, noise, search_seconds, console)
             cells.append(f"{expected_x100(longer, package, noise):.3f}")
         table.add_row(*cells, f"{scores[3] - belief:+.3f}", f"{seconds:.0f}")
+    return table
+
+
+def approaches_table(agent: Run, package: Package, console: Console) -> Table:
+    """What each player scores unaided and with more and more lookahead: how much is left to be found."""
+    levels, ids = (0.05, 0.1, 0.2), package.split("hidden")
+    table = Table(title="exact expected score x100 of several approaches, on the first synthetic package")
+    table.add_column("who plays on")
+    table.add_column("lookahead")
+    for noise in levels:
+        table.add_column(f"noise {noise:g}", justify="right")
+    bases: dict[str, list[RankedPlayer]] = {name: [] for name in COST}
+    for noise in levels:
+        trained: RankedPlayer = agent.player(package, ids, noise)
+        here = (trained, trained.listing(WIDE), best_belief(package, ids, noise)[0])
+        for name, player in zip(COST, here, strict=True):
+            bases[name].append(player)
+    for name, players in bases.items():
+        for (asks, wider), said in PLIES.items():
+            cells = []
+            for noise, player in zip(levels, players, strict=True):
+                with console.status(f"{name}, {said}, noise {noise:g}"):
+                    searching = Lookahead(player, asks, wider) if asks else player
+                    cells.append(f"{exported(searching, package, ids, noise, MAX_NODES).score:.3f}")
+            table.add_row(name, said, *cells)
     return table
 
 

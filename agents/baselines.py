@@ -84,9 +84,14 @@ def soft_weights(package: Package, candidates: np.ndarray) -> RankedPlayer:
     return belief_player(package, candidates, 0.0, threshold, likelihood)
 
 
-def best_belief(package: Package, candidates: np.ndarray, noise: float) -> tuple[RankedPlayer, float]:
-    """Belief with margins, best information gain, and the guess threshold that is best at this noise; with it."""
-    players = {threshold: belief_player(package, candidates, noise, threshold) for threshold in THRESHOLDS}
+def best_belief(
+    package: Package, candidates: np.ndarray, noise: float, likelihood: Likelihood | None = None
+) -> tuple[RankedPlayer, float]:
+    """Belief with margins, best information gain, and the guess threshold that is best at this noise; with it.
+
+    `likelihood` says how an answer is read, rows in the order of `candidates`; by Gaussian noise when None.
+    """
+    players = {threshold: belief_player(package, candidates, noise, threshold, likelihood) for threshold in THRESHOLDS}
     best = max(THRESHOLDS, key=lambda threshold: expected_score(players[threshold]))
     return players[best], best
 

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import wilkins
+from agents.baselines import best_belief
+from agents.players import trained_player
 from agents.runs import load_run
 from env.errors import UserError
 from env.package import Package, load_package
@@ -27,6 +29,7 @@ from export.graph import ASK, GUESS, STOP, Graph, read_graph
 from export.score import expected, walk
 from export.solution import MySolution
 from tests.test_solution import Interactor
+from tests.worlds import SHORT, random_policy
 
 Capture = pytest.CaptureFixture[str]
 
@@ -117,6 +120,18 @@ def test_lookahead_exports_what_scores_at_least_as_much(own: Exported, trained_r
     p_yes = best.player.likelihood.p_yes
     assert best.score == pytest.approx(100 * expected(best.cut.graph, p_yes, package.hidden).score.mean(), abs=0.05)
     verify(best, package, package.hidden)
+
+
+def test_where_the_agent_is_worse_than_the_belief_rule_the_rule_plays_on(package: Package) -> None:
+    noise, ids = 0.2, package.hidden
+    poor = trained_player(random_policy(package, seed=1), package, ids, noise, SHORT)
+    rule, _ = best_belief(package, ids, noise)
+    own, plain = (exported(player, package, ids, noise, 32_767) for player in (poor, rule))
+    assert own.score < plain.score
+    best = improved(poor, own, package, ids, noise, 32_767, 30.0)
+    assert best.plays_on == "belief rule"
+    assert best.score >= plain.score
+    assert improved(poor, own, package, ids, noise, 32_767, 0.001).plays_on == "agent", "there was work for one stage"
 
 
 def visited(graph: Graph, package: Package, animal: int) -> list[int]:
