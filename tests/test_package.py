@@ -37,10 +37,10 @@ def test_the_embedded_platform_covers_hidden_animals_only_and_flips_what_it_shou
     package = load_package()
     platform = load_matrix(EMBEDDED / "platform.npz", package.animals, package.questions)
     rows = np.flatnonzero(platform.measured.all(axis=1))
-    assert rows.size == 96
+    assert rows.size == 128
     assert not platform.measured[np.setdiff1d(np.arange(400), rows)].any()
     assert np.isin(rows, package.hidden).all()
-    assert np.mean(platform.answer[rows] != package.matrix.answer[rows]) == pytest.approx(0.0119, abs=0.001)
+    assert np.mean(platform.answer[rows] != package.matrix.answer[rows]) == pytest.approx(0.0138, abs=0.001)
 
 
 # What a package holds
