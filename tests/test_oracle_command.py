@@ -429,7 +429,11 @@ def test_a_bench_without_its_models_says_what_was_skipped(tmp_path, capsys):
 def test_official_size_is_reached_with_questions_that_all_differ():
     from env.oracle.bench import extend
 
-    questions = extend([f"is it {number}?" for number in range(201)], 559)
+    given = load_package().questions.names
+    questions = extend(given, 559)
     assert len(set(questions)) == 559
+    assert questions[: len(given)] == list(given)
+    lengths = [np.mean([len(question) for question in each]) for each in (given, questions)]
+    assert lengths[1] == pytest.approx(lengths[0], rel=0.05)
     with pytest.raises(UserError, match="cannot be extended"):
         extend(["why?"], 559)

@@ -78,12 +78,20 @@ def paper_tokens(prompts: ChatPrompts, animal: str, questions: Sequence[str]) ->
 
 
 def extend(questions: Sequence[str], size: int) -> list[str]:
-    """`size` questions: the given ones, then each again with an ending that makes it another question."""
-    endings = ("", " in the wild", " when it is young", " at night", " in winter", " near people")
-    longer = [f"{question.rstrip('?')}{ending}?" for ending in endings for question in questions]
-    if len(longer) < size:
+    """`size` questions: the given ones, then others that begin like one of them and end like another.
+
+    So they are as long as the given ones, and share their first words with them as often.
+    """
+    words = [question.split() for question in questions]
+    found = dict.fromkeys(questions)
+    for step in range(1, len(words)):
+        for begin, end in zip(words, words[step:] + words[:step], strict=True):
+            if len(found) >= size:
+                return list(found)[:size]
+            found[" ".join(begin[:2] + end[2:])] = None
+    if len(found) < size:
         raise UserError(f"{len(questions)} questions cannot be extended to {size}")
-    return longer[:size]
+    return list(found)[:size]
 
 
 def _run(
