@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import settings
 
 import wilkins
@@ -51,6 +52,15 @@ def make_package(tmp_path: Path) -> Callable[..., Path]:
         return write_package(tmp_path / f"package-{next(numbers)}", animals, questions, seed)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Torch on one thread, whose sums are the same each time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -23,13 +23,7 @@ from tests.tiny_model import make_model, make_tokenizer  # noqa: E402
 ANIMALS = ("axolotl", "red fox", "ox", "köttur", "no")
 QUESTIONS = ("is it a mammal?", "is it an insect?", "is it??", "does it fly?", "is yes an answer?", "no?", "why")
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -30,13 +30,7 @@ from tests.tiny_model import make_model, make_tokenizer  # noqa: E402
 
 IDENTITY = {"model": "tiny", "revision": "sha256:0", "dtype": "float32", "prompt_sha256": "1"}
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
