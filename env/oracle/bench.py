@@ -53,7 +53,7 @@ def bench_oracle(
         prompts = ChatPrompts(load_tokenizer(find_source("", None, tokenizer, dtype, device)))
         asked: dict[str, Sequence[str]] = {f"{len(questions)} embedded questions": questions}
         longer = extend(questions, OFFICIAL_QUESTIONS)
-        asked[f"{len(longer)} questions, the embedded ones and longer forms of them"] = longer
+        asked[f"{len(longer)} questions, the embedded ones and others of their length"] = longer
         for what, pool in asked.items():
             share = np.mean([paper_tokens(prompts, name, pool) for name in names])
             table.add_row(f"tokens on paper, Qwen2 tokenizer, {what}", f"1/{1 / share:.1f}", "1/8")

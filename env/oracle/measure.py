@@ -16,10 +16,10 @@ from env.oracle.journal import Row
 from env.oracle.prompt import NEW_TOKENS, ChatPrompts, decided, read_reply, reading_tokens
 from env.oracle.trie import Pack, grow
 
-PASS_TOKENS = {"cpu": 512, "cuda": 16384}
+PASS_TOKENS = {"cpu": 1024, "cuda": 16384}
 """Tokens of one pass that keep the device's matrix units busy; more would only cost memory."""
 
-PACK_TOKENS = {"cpu": 512, "cuda": 1024}
+PACK_TOKENS = {"cpu": 1024, "cuda": 1024}
 """Nodes of one pack: attention costs their square, so packs stay far below a whole trie."""
 
 SMALLEST_PACK = 32
