@@ -72,7 +72,7 @@ def paper_tokens(prompts: ChatPrompts, animal: str, questions: Sequence[str]) ->
     from env.oracle.measure import PACK_TOKENS
 
     tokens = prompts.tokens(animal, questions)
-    prefix, packs = grow(tokens, PACK_TOKENS["cuda"])
+    prefix, packs = grow(tokens, PACK_TOKENS)
     pushed = len(prefix) + sum(pack.token.size for pack in packs)
     return pushed / sum(len(prompt) + NEW_TOKENS - 1 for prompt in tokens)
 

@@ -19,7 +19,7 @@ from env.oracle.trie import Pack, grow
 PASS_TOKENS = {"cpu": 1024, "cuda": 16384}
 """Tokens of one pass that keep the device's matrix units busy; more would only cost memory."""
 
-PACK_TOKENS = {"cpu": 1024, "cuda": 1024}
+PACK_TOKENS = 1024
 """Nodes of one pack: attention costs their square, so packs stay far below a whole trie."""
 
 SMALLEST_PACK = 32
@@ -74,7 +74,7 @@ class Oracle:
         parameters = inspect.signature(self.model.forward).parameters
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         kind = "cuda" if self.device.type == "cuda" else "cpu"
-        self.pack_tokens = self.pack_tokens or PACK_TOKENS[kind]
+        self.pack_tokens = self.pack_tokens or PACK_TOKENS
         self.pass_tokens = self.pass_tokens or min(PASS_TOKENS[kind], self._fitting_tokens())
 
     def _fitting_tokens(self) -> int:
