@@ -84,7 +84,7 @@ class Settings:
     """Run folder to go on with; its own settings are used, all other flags are ignored."""
     seed: int = 0
     """Same seed, same machine: same policy.json, byte for byte."""
-    steps: int = 400_000
+    steps: int = 300_000
     """Calls that the agent makes during training."""
     noise: float | None = None
     """Noise expected of the platform, in margin units: what is optimised for; the package's when left out."""
