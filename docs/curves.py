@@ -24,7 +24,7 @@ def main(run: str, picture: str) -> None:
     left.plot(*curve("eval/hidden_score"), marker="o", color="#0072b2", label="hidden, expected")
     left.plot(*curve("eval/limit"), color="#555555", linestyle="--", label="limit")
     left.set(title="eval/hidden_score", xlabel="calls trained on", ylabel="score x100")
-    left.legend(frameon=False, loc="center right")
+    left.legend(frameon=False, loc="lower right")
     steps, values = curve("rollout/ep_rew_mean")
     right.plot(steps, [100 * value for value in values], color="#d55e00")
     right.set(title="rollout/ep_rew_mean x100", xlabel="calls trained on")
