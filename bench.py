@@ -32,7 +32,7 @@ from env.package import Package, load_package
 from env.rules import limit
 from env.synth import write_package
 from env.vector import CabinetVecEnv
-from export.command import COST, WIDE, exported, improved, measured_platform
+from export.command import COST, bases, exported, improved, measured_platform
 from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.evaluate import measure, platform_probability
 from export.graph import graph_to_json
@@ -191,16 +191,11 @@ def approaches_table(agent: Run, package: Package, console: Console) -> Table:
     table.add_column("lookahead")
     for noise in levels:
         table.add_column(f"noise {noise:g}", justify="right")
-    bases: dict[str, list[RankedPlayer]] = {name: [] for name in COST}
-    for noise in levels:
-        trained: RankedPlayer = agent.player(package, ids, noise)
-        here = (trained, trained.listing(WIDE), best_belief(package, ids, noise)[0])
-        for name, player in zip(COST, here, strict=True):
-            bases[name].append(player)
-    for name, players in bases.items():
+    players = [bases(agent.player(package, ids, noise), package, ids, noise) for noise in levels]
+    for name in COST:
         for (asks, wider), said in PLIES.items():
             cells = []
-            for noise, player in zip(levels, players, strict=True):
+            for noise, player in zip(levels, (here[name] for here in players), strict=True):
                 with console.status(f"{name}, {said}, noise {noise:g}"):
                     searching = Lookahead(player, asks, wider) if asks else player
                     cells.append(f"{exported(searching, package, ids, noise, MAX_NODES).score:.3f}")

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -172,40 +173,36 @@ def improved(
     shortlist, or the belief rule with its best threshold, which where noise is low is as good and costs a fraction.
     """
     allowed = improve_seconds * BELIEFS_PER_SECOND
-    best, per_action = own, 0.0
-    base, player, stages = "agent", agent, list(STAGES)
-    while stages:
-        asks, wider = stages.pop(0)
-        if per_action * asks * max(wider, 1) * COST[base] > allowed:
-            continue
+    graph = partial(exported, package=package, ids=ids, noise=noise, max_nodes=max_nodes, curve=curve)
+    best = own
+
+    def look(base: str, player: RankedPlayer, asks: int, wider: int) -> int:
+        """One lookahead; returns the beliefs that it played on."""
+        nonlocal allowed, best
         work: list[int] = []
-        candidate = exported(Lookahead(player, asks, wider, work), package, ids, noise, max_nodes, curve)
+        candidate = graph(Lookahead(player, asks, wider, work))
         allowed -= sum(work) * COST[base]
         if candidate.score > best.score:
             best = replace(candidate, plays_on=base)
-        if not per_action:
-            per_action = sum(work) / asks
-            if allowed > 0:
-                base, player = _strongest(agent, own, package, ids, noise, max_nodes, curve)
-                stages = list(STAGES) if player is not agent else stages
+        return sum(work)
+
+    first, *further = STAGES
+    per_action = look("agent", agent, *first) / first[0]
+    if allowed <= 0:
+        return best
+    players = bases(agent, package, ids, noise)
+    scores = {name: own.score if each is agent else graph(each).score for name, each in players.items()}
+    base = max(scores, key=lambda name: scores[name])
+    for asks, wider in further if base == "agent" else STAGES:
+        if per_action * asks * max(wider, 1) * COST[base] <= allowed:
+            look(base, players[base], asks, wider)
     return best
 
 
-def _strongest(
-    agent: RankedPlayer,
-    own: Exported,
-    package: Package,
-    ids: np.ndarray,
-    noise: float,
-    max_nodes: int,
-    curve: Curve | None,
-) -> tuple[str, RankedPlayer]:
-    """Who of COST scores most unaided, and its name there."""
-    longer, rule = list(COST)[1:]
-    others = {longer: agent.listing(WIDE), rule: best_belief(package, ids, noise, agent.likelihood)[0]}
-    scores = {name: exported(each, package, ids, noise, max_nodes, curve).score for name, each in others.items()}
-    name = max(scores, key=lambda each: scores[each])
-    return (name, others[name]) if scores[name] > own.score else ("agent", agent)
+def bases(agent: RankedPlayer, package: Package, ids: np.ndarray, noise: float) -> dict[str, RankedPlayer]:
+    """Who may play on in lookahead, by the names of COST."""
+    rule, _ = best_belief(package, ids, noise, agent.likelihood)
+    return dict(zip(COST, (agent, agent.listing(WIDE), rule), strict=True))
 
 
 def _scored(

@@ -23,6 +23,7 @@ from agents.players import trained_player
 from agents.runs import load_run
 from env.errors import UserError
 from env.package import Package, load_package
+from env.rules import limit
 from export import validate
 from export.command import Exported, export_run, exported, improved, verify
 from export.graph import ASK, GUESS, STOP, Graph, read_graph
@@ -132,6 +133,15 @@ def test_where_the_agent_is_worse_than_the_belief_rule_the_rule_plays_on(package
     assert best.plays_on == "belief rule"
     assert best.score >= plain.score
     assert improved(poor, own, package, ids, noise, 32_767, 0.001).plays_on == "agent", "there was work for one stage"
+
+
+def test_lookahead_ends_where_a_handful_is_solved_without_any_work(package: Package) -> None:
+    noise, few = 0.0, package.hidden[:6]
+    poor = trained_player(random_policy(package, seed=5), package, few, noise, SHORT)
+    own = exported(poor, package, few, noise, 32_767)
+    rule, _ = best_belief(package, few, noise)
+    assert own.score < exported(rule, package, few, noise, 32_767).score
+    assert improved(poor, own, package, few, noise, 32_767, 30.0).score == pytest.approx(limit(6))
 
 
 def visited(graph: Graph, package: Package, animal: int) -> list[int]:

@@ -86,8 +86,6 @@ def extend(questions: Sequence[str], size: int) -> list[str]:
     found = dict.fromkeys(questions)
     for step in range(1, len(words)):
         for begin, end in zip(words, words[step:] + words[:step], strict=True):
-            if len(found) >= size:
-                return list(found)[:size]
             found[" ".join(begin[:2] + end[2:])] = None
     if len(found) < size:
         raise UserError(f"{len(questions)} questions cannot be extended to {size}")

@@ -59,7 +59,7 @@ class Oracle:
     prompts: ChatPrompts
     pass_tokens: int = 0
     """Tokens of one pass; 0: by device and free memory."""
-    pack_tokens: int = 0
+    pack_tokens: int = PACK_TOKENS
     pushed: int = 0
     """Tokens that went through the model so far, padding left out."""
     _first: dict[int, bool | None] = field(default_factory=dict)
@@ -74,7 +74,6 @@ class Oracle:
         parameters = inspect.signature(self.model.forward).parameters
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         kind = "cuda" if self.device.type == "cuda" else "cpu"
-        self.pack_tokens = self.pack_tokens or PACK_TOKENS
         self.pass_tokens = self.pass_tokens or min(PASS_TOKENS[kind], self._fitting_tokens())
 
     def _fitting_tokens(self) -> int:
