@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import time
 import warnings
@@ -25,6 +26,7 @@ from agents.baselines import best_belief, even_split, soft_weights
 from agents.players import Lookahead, Player, RankedPlayer
 from agents.policy import ShortlistPolicy
 from agents.runs import CONFIG, Run, load_run
+from env.belief import DEFAULT_DOUBT, doubted
 from env.cabinet import CabinetEnv
 from env.errors import PackageWarning
 from env.observation import Shortlist
@@ -204,22 +206,23 @@ def approaches_table(agent: Run, package: Package, console: Console) -> Table:
 
 
 def mismatch_table(agent: Run, package: Package, improve_seconds: float, console: Console) -> Table:
-    """What a wrong noise level costs: rows assume, columns are."""
+    """What a wrong noise level costs: rows assume, with more or less doubt, columns are."""
     levels = (0.05, 0.1, 0.2)
     platform = measured_platform(package)
     table = Table(title="embedded: a policy that assumes one noise, on platforms of another; and on platform.npz")
     table.add_column("assumes")
+    table.add_column("doubt", justify="right")
     for level in levels:
         table.add_column(f"platform {level:g}", justify="right")
     table.add_column("platform.npz (projected)", justify="right")
-    for assumed in levels:
-        _, graph = graph_of(agent, package, assumed, improve_seconds, console)
+    for assumed, doubt in itertools.product(levels, (0.0, DEFAULT_DOUBT)):
+        _, graph = graph_of(agent, package, assumed, improve_seconds, console, doubt)
         scores = [f"{expected_x100(graph, package, level):.3f}" for level in levels]
         report = measure(graph, package, "hidden", None, platform)
         assert report.platform is not None  # the embedded package has a platform
         projected = report.platform
         found = f"{report.rows[-1].score:.2f} ({projected.low:.2f} .. {projected.high:.2f})"
-        table.add_row(f"{assumed:g}", *scores, found)
+        table.add_row(f"{assumed:g}", f"{doubt:g}", *scores, found)
     return table
 
 
@@ -262,13 +265,19 @@ def benchmark_run(run: Path | None, runs: Path, console: Console) -> Run:
     return load_run(folder)
 
 
-def graph_of(agent: Run, package: Package, noise: float, improve_seconds: float, console: Console) -> tuple[Any, Any]:
-    """The agent's own graph and the one with lookahead, on the hidden animals of a package."""
+def graph_of(
+    agent: Run, package: Package, noise: float, improve_seconds: float, console: Console, doubt: float = 0.0
+) -> tuple[Any, Any]:
+    """The agent's own graph and the one with lookahead, on the hidden animals of a package.
+
+    Without `doubt`, since tables of scores ask what can be had at a noise that is known.
+    """
     ids = package.split("hidden")
-    trained: RankedPlayer = agent.player(package, ids, noise)
+    assumed = doubted(noise, doubt)
+    trained: RankedPlayer = agent.player(package, ids, noise, assumed)
     with console.status(f"exporting at noise {noise:g}"):
-        own = exported(trained, package, ids, noise, MAX_NODES)
-        best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds)
+        own = exported(trained, package, ids, noise, MAX_NODES, assumed)
+        best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds, assumed)
     return own.cut.graph, best.cut.graph
 
 

@@ -35,6 +35,7 @@ from agents.play import Rounds, expected_score, platforms, play
 from agents.players import Lookahead, RankedPlayer, trained_player
 from agents.policy import ShortlistPolicy, ShortlistRolloutBuffer
 from agents.runs import BEST, CONFIG, load_agent, load_policy, load_run
+from env.belief import DEFAULT_DOUBT
 from env.errors import UserError
 from env.files import write_whole
 from env.observation import Observer, Shortlist
@@ -60,6 +61,7 @@ BOUNDS = (
     ("gae_lambda", 0.0, 1.0),
     ("clip", 0.0, 1.0),
     ("improve_seconds", 0.0, np.inf),
+    ("doubt", 0.0, 1.0),
     ("max_nodes", 1, MAX_NODES),
     ("seed", 0, 2**32 - 1),
 )
@@ -120,6 +122,8 @@ class Settings:
     """Rounds in which the trained agent is taught what exact lookahead finds."""
     improve_seconds: float = 30.0
     """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""
+    doubt: float = DEFAULT_DOUBT
+    """Share of the answers that the exported policy takes to be noisier than assumed, so that it holds where they are."""
     max_nodes: int = 32_767
     """Nodes that the exported graph may have."""
     device: str = "auto"
@@ -145,8 +149,9 @@ def train(settings: Annotated[Settings, tyro.conf.arg(name="")]) -> int:
         console.print(f"stopped after {agent.num_timesteps:,} steps; go on with: wilkins train --resume {folder}")
         return 130
     export_run(
-        load_run(folder), package, console, improve_seconds=settings.improve_seconds, max_nodes=settings.max_nodes
-    )
+        load_run(folder), package, console, improve_seconds=settings.improve_seconds, doubt=settings.doubt,
+        max_nodes=settings.max_nodes,
+    )  # fmt: skip
     console.print(f"curves      tensorboard --logdir {settings.runs}")
     return 0
 

@@ -17,6 +17,12 @@ from env.matrix import Curve
 FLOOR = 1e-4
 """Least probability of either answer under noise: no single surprise removes an animal for ever."""
 
+DOUBTS = ((2.0, 2 / 3), (4.0, 1 / 3))
+"""Multiples of the assumed noise that a doubting player reckons with, and the share of the doubt that each has."""
+
+DEFAULT_DOUBT = 0.1
+"""Costs a few hundredths of a point where the noise is as assumed, and saves points where it is twice that."""
+
 
 def require_noise(noise: float) -> None:
     """Raises ValueError when `noise` is no standard deviation."""
@@ -40,6 +46,25 @@ def answer_probability(
     if noise == 0:
         return (margin > 0).astype(np.float64)
     return np.clip(ndtr(margin.astype(np.float64) / noise), floor, 1.0 - floor)
+
+
+def doubted(noise: float, doubt: float, curve: Curve | None = None) -> Curve | None:
+    """Flips as a player reckons with them that takes a share `doubt` of all answers to be noisier than assumed.
+
+    A mixture of Phi(-|margin| / noise), or of `curve`, with the wider noise of `DOUBTS`: a surprise that the
+    assumed noise all but rules out then costs a candidate less. `curve` itself, or None for Gaussian noise, where
+    `doubt` or `noise` is 0. Raises ValueError for a doubt that is no share.
+    """
+    require_noise(noise)
+    if not 0 <= doubt <= 1:
+        raise ValueError(f"doubt is a share of the answers, 0 to 1, not {doubt}")
+    if doubt == 0 or noise == 0:
+        return curve
+    # To eight standard deviations of the widest noise, finer where the narrowest falls; more would be below FLOOR.
+    margin = noise * np.concatenate([np.linspace(0, 8, 161), np.linspace(8.5, 32, 48)])
+    trusted = ndtr(-margin / noise) if curve is None else np.interp(margin, *curve)
+    wider = sum(share * ndtr(-margin / (times * noise)) for times, share in DOUBTS)
+    return margin, (1 - doubt) * trusted + doubt * wider
 
 
 def binary_entropy(p: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from agents.baselines import best_belief
 from agents.play import play
 from agents.players import Lookahead, Player, RankedPlayer
 from agents.runs import Run, load_run
+from env.belief import DEFAULT_DOUBT, doubted
 from env.errors import UserError
 from env.files import write_whole
 from env.matrix import Curve, Matrix, load_matrix
@@ -69,6 +70,7 @@ def export(
     improve_seconds: float = 30.0,
     out: Path | None = None,
     answer_model: AnswerModel = "auto",
+    doubt: float = DEFAULT_DOUBT,
     transfer: bool = False,
 ) -> int:
     """Write policy.json, submission.zip, source.zip and policy.html of a trained run.
@@ -84,6 +86,8 @@ def export(
         out: Submission archive to write, its companions beside it. Default: submission.zip in the run folder.
         answer_model: How the policy assumes that a platform answers: gaussian noise, the measured flip curve of the
             package, or auto: whichever the package recorded as the better one ('wilkins oracle compare --write-noise').
+        doubt: Share of the answers, 0 to 1, that the policy takes to be noisier than assumed: it then holds where a
+            platform is. Scores are projected without it.
         transfer: Allow a package that the run was not trained on.
     """
     trained = load_run(run)
@@ -92,7 +96,7 @@ def export(
         trained.require(world)
     export_run(
         trained, world, Console(), candidates=candidates, noise=noise, max_nodes=max_nodes,
-        improve_seconds=improve_seconds, out=out, answer_model=answer_model,
+        improve_seconds=improve_seconds, out=out, answer_model=answer_model, doubt=doubt,
     )  # fmt: skip
     return 0
 
@@ -107,21 +111,25 @@ def export_run(
     improve_seconds: float = 30.0,
     out: Path | None = None,
     answer_model: AnswerModel = "auto",
+    doubt: float = DEFAULT_DOUBT,
 ) -> Exported:
     """Enumerate, improve, verify, write and validate; prints the table of scores and where the files are."""
     noise = run.noise if noise is None else noise
     if not (math.isfinite(noise) and noise >= 0):
         raise UserError(f"noise {noise}: a standard deviation in margin units is needed, 0 or more")
+    if not 0 <= doubt <= 1:
+        raise UserError(f"--doubt {doubt}: a share of the answers is needed, 0 to 1")
     ids = package.candidates(candidates)
     curve = package.flip_curve(answer_model, noise)
-    agent = run.player(package, ids, noise, curve)
+    assumed = doubted(noise, doubt, curve)
+    agent = run.player(package, ids, noise, assumed)
     begun = time.monotonic()
     with console.status("enumerating the agent's decisions"):
-        own = exported(agent, package, ids, noise, max_nodes, curve)
+        own = exported(agent, package, ids, noise, max_nodes, assumed)
     best = own
     if improve_seconds > 0:
         with console.status("looking ahead"):
-            best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds, curve)
+            best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds, assumed)
     with console.status("walking the graph beside the live agent"):
         verify(best, package, ids)
     policy = graph_to_json(best.cut.graph)
@@ -132,12 +140,13 @@ def export_run(
     write_source(folder / "source.zip")
     write_whole(folder / "policy.html", page({run.folder.name: best.cut.graph}, package, ids, noise, choice=candidates))
     _validate(archive, package)
-    _report(run, package, console, candidates, noise, own, best, curve)
+    _report(run, package, console, candidates, noise, own, best, curve, assumed)
     console.print(
         f"graph       {len(best.cut.graph):,} nodes of {max_nodes:,}, {_given_up(best.cut)}, "
         f"{time.monotonic() - begun:.0f} s to enumerate, improve, verify and write",
         soft_wrap=True,
     )
+    console.print(f"assumes     {answers_at(noise, curve)}, doubt {doubt:g}", soft_wrap=True)
     if isinstance(best.player, Lookahead):
         after = f", {best.player.wider} after each answer" if best.player.wider else ""
         console.print(
@@ -268,12 +277,14 @@ def _report(
     own: Exported,
     best: Exported,
     curve: Curve | None,
+    assumed: Curve | None,
 ) -> None:
+    """Print the table: players assume flips as in `assumed`, and are scored at `noise`, or with `curve`."""
     rows: list[Row] = []
     for split in ("dev", "test1"):
         animals = package.split(split)
-        agent = run.player(package, animals, noise, curve)
-        graph = exported(agent, package, animals, noise, MAX_NODES, curve).cut.graph
+        agent = run.player(package, animals, noise, assumed)
+        graph = exported(agent, package, animals, noise, MAX_NODES, assumed).cut.graph
         rows += _rows(split, "agent", graph, package, animals, noise, curve)
     ids = package.candidates(candidates)
     rows += _rows(candidates, "agent", own.cut.graph, package, ids, noise, curve)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import wilkins
 from agents.players import belief_player
 from agents.runs import load_run
-from env.belief import FLOOR, Likelihood, answer_probability
+from env.belief import DEFAULT_DOUBT, FLOOR, Likelihood, answer_probability, doubted
 from env.errors import UserError
 from env.matrix import Matrix, load_matrix, save_matrix, with_provenance
 from env.numerics import POINTS, answer_models, flip_curve
@@ -300,3 +300,52 @@ def test_a_platform_answers_by_the_curve_without_a_players_floor() -> None:
     package = package_of(np.array([[3.0, -3.0]]))
     curve = np.array([0.0, 1.0]), np.array([0.5, 0.0])
     np.testing.assert_array_equal(platform_probability(package, np.array([0]), 0.1, curve), [[1.0, 0.0]])
+
+
+@given(st.floats(0.01, 0.5), st.floats(0, 1), st.sampled_from([None, CURVE]))
+def test_doubt_mixes_the_assumed_flips_with_those_of_noise_twice_and_four_times_as_wide(
+    noise: float, doubt: float, kept: dict[str, list[float]] | None
+) -> None:
+    curve = None if kept is None else (np.array(kept["margin"]), np.array(kept["probability"]))
+    margin = np.linspace(-10 * noise, 10 * noise, 333)
+    plain, double, fourfold = (
+        answer_probability(margin, noise, 0.0, curve),
+        *(answer_probability(margin, times * noise, 0.0) for times in (2, 4)),
+    )
+    mixed = (1 - doubt) * plain + doubt * (2 * double + fourfold) / 3
+    found = answer_probability(margin, noise, 0.0, doubted(noise, doubt, curve))
+    np.testing.assert_allclose(found, mixed, atol=2e-3)
+    assert (np.diff(found) >= 0).all()
+
+
+def test_without_doubt_or_without_noise_a_player_trusts_the_margins_as_they_are() -> None:
+    curve = np.array([0.0, 1.0]), np.array([0.5, 0.0])
+    assert doubted(0.1, 0.0) is None
+    assert doubted(0.0, 0.5) is None
+    assert doubted(0.1, 0.0, curve) is curve
+
+
+@pytest.mark.parametrize("doubt", [-0.1, 1.1, np.nan])
+def test_doubt_is_a_share(doubt: float) -> None:
+    with pytest.raises(ValueError, match="a share of the answers"):
+        doubted(0.1, doubt)
+
+
+def test_a_doubting_policy_gives_little_where_the_noise_is_as_assumed_and_gains_where_it_is_more() -> None:
+    package = load_package()
+    score = {}
+    for doubt in (0.0, DEFAULT_DOUBT):
+        margin = package.matrix.signed_margin()[package.hidden]
+        likelihood = Likelihood.from_margins(margin, 0.05, curve=doubted(0.05, doubt))
+        graph = to_graph(
+            enumerate_decisions(belief_player(package, package.hidden, 0.05, 0.3, likelihood)),
+            package.animals,
+            package.questions,
+        ).graph
+        for noise in (0.05, 0.1, 0.2):
+            p_yes = platform_probability(package, package.hidden, noise)
+            score[doubt, noise] = 100 * expected(graph, p_yes, package.hidden).score.mean()
+    gain = [score[DEFAULT_DOUBT, noise] - score[0.0, noise] for noise in (0.05, 0.1, 0.2)]
+    assert gain[0] > -0.02
+    assert gain[1] > 0.3
+    assert gain[2] > 3

@@ -26,6 +26,7 @@ from env.package import Package, load_package
 from env.rules import limit
 from export import validate
 from export.command import Exported, export_run, exported, improved, verify
+from export.evaluate import platform_probability
 from export.graph import ASK, GUESS, STOP, Graph, read_graph
 from export.score import expected, walk
 from export.solution import MySolution
@@ -76,7 +77,7 @@ def test_the_same_run_is_exported_to_the_same_bytes(trained_run: Path, tmp_path:
     assert (tmp_path / "a" / "policy.json").read_bytes() == (trained_run / "policy.json").read_bytes()
 
 
-@pytest.mark.parametrize("max_nodes", [1, 7, 40, 100])
+@pytest.mark.parametrize("max_nodes", [1, 7, 40, 70])
 def test_a_small_node_limit_is_kept_and_what_was_given_up_is_said(
     trained_run: Path, package: Package, tmp_path: Path, capsys: Capture, max_nodes: int
 ) -> None:
@@ -215,6 +216,9 @@ def test_the_official_adapter_plays_the_exported_policy_as_the_walk_says(trained
         ("--max-nodes 0", "max-nodes 0 is not in 1..32767"),
         ("--noise -1", "noise -1.0: a standard deviation"),
         ("--noise nan", "noise nan: a standard deviation"),
+        ("--doubt -0.1", "--doubt -0.1: a share of the answers"),
+        ("--doubt 1.5", "--doubt 1.5: a share of the answers"),
+        ("--doubt nan", "--doubt nan: a share of the answers"),
         ("--candidates nobody", "candidates 'nobody': neither a split"),
         ("--candidates {empty}", "is empty; at least one animal"),
         ("--candidates {unknown}", "unicorn"),
@@ -233,6 +237,19 @@ def test_what_cannot_be_exported_is_one_line(
     assert message in error
     assert error.count("\n") == 1
     assert not out.exists()
+
+
+def test_doubt_changes_the_policy_and_its_scores_are_projected_without_it(
+    trained_run: Path, package: Package, tmp_path: Path, capsys: Capture
+) -> None:
+    printed = {}
+    for doubt in ("0", "0.6"):
+        assert export(trained_run, tmp_path / doubt, "--doubt", doubt, "--noise", "0.1") == 0
+        printed[doubt] = capsys.readouterr().out
+        graph = read_graph(tmp_path / doubt / "policy.json", package.animals, package.questions)
+        score = expected(graph, platform_probability(package, package.hidden, 0.1), package.hidden).score.mean()
+        assert f"{100 * score:.2f}" in printed[doubt]
+    assert (tmp_path / "0" / "policy.json").read_bytes() != (tmp_path / "0.6" / "policy.json").read_bytes()
 
 
 @pytest.mark.parametrize("folder", ["/nowhere", "{empty}"])
@@ -262,7 +279,9 @@ def test_the_table_of_scores_is_what_evaluate_says(
 ) -> None:
     console = Console(width=200, force_terminal=False)
     with console.capture() as shown:
-        best = export_run(load_run(trained_run), package, console, improve_seconds=0, out=tmp_path / "submission.zip")
+        best = export_run(
+            load_run(trained_run), package, console, improve_seconds=0, out=tmp_path / "submission.zip", doubt=0
+        )
     assert (
         wilkins.main(
             ["evaluate", str(tmp_path / "policy.json"), "--package", str(package.path), "--noise", "0.1", "--json"]

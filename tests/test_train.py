@@ -252,6 +252,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(small_package: Path, tmp_path: Path)
         ("--max-nodes 0", "--max-nodes 0"),
         ("--max-nodes 32768", "--max-nodes 32768"),
         ("--seed -1", "--seed -1"),
+        ("--doubt 1.1", "--doubt 1.1: between 0.0 and 1.0 is needed"),
         ("--device abacus", "--device abacus: choose cpu, cuda or auto"),
         ("--package /nowhere", "no package folder /nowhere"),
         ("--resume /nowhere", "no run folder /nowhere"),
