@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from rich.console import Console
@@ -32,7 +32,7 @@ from env.errors import PackageWarning
 from env.observation import Shortlist
 from env.package import Package, load_package
 from env.rules import limit
-from env.synth import write_package
+from env.synth import Kind, write_package
 from env.vector import CabinetVecEnv
 from export.command import COST, bases, exported, improved, measured_platform
 from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
@@ -64,7 +64,7 @@ PLIES: dict[tuple[int, int], str] = {
 BUDGETS = (1, 100, 500, 1000, 2000, 4000, 16_000, MAX_NODES)
 
 
-def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: float = 30.0) -> int:
+def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: float = 45.0) -> int:
     """Print scores and speeds against their bars: embedded package, synthetic package of the official size.
 
     Args:
@@ -84,8 +84,8 @@ def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: f
             measure, f"{'≥' if least else '≤'} {bar:.2f}{unit}", f"{value:.2f}{unit}", "met" if met else "NOT MET"
         )
 
-    with synthetic_packages([0]) as packages:
-        full = packages[0]
+    with synthetic_packages((0,), ("measured",)) as packages:
+        full = packages["synthetic 0"]
         for name, package in (("embedded", load_package()), ("synthetic 1,472 x 559", full)):
             ids = package.split("hidden")
             sharp = graph_of(agent, package, 0.0, improve_seconds, console)[1]
@@ -117,7 +117,7 @@ def robust(
     runs: Path = Path("runs"),
     seeds: tuple[int, ...] = (0, 1, 2),
     noises: tuple[float, ...] = NOISES,
-    improve_seconds: float = 30.0,
+    improve_seconds: float = 45.0,
     search_seconds: float = 0.0,
     tables: tuple[RobustTable, ...] = ("scores", "mismatch", "approaches", "nodes"),
 ) -> int:
@@ -126,29 +126,27 @@ def robust(
     Args:
         run: Trained run to score. Default: `runs`/bench, trained on a synthetic package that is not scored.
         runs: Folder of runs.
-        seeds: Synthetic packages of the official size to score on.
+        seeds: Synthetic packages of the official size to score on, of each kind that `wilkins synth` makes.
         noises: Noise levels, in margin units; the policy assumes the level it is scored at.
         improve_seconds: Nominal seconds of lookahead at export.
         search_seconds: Nominal seconds of a longer search, an own column; 0 leaves it out.
         tables: What to print: the scores; what a wrong noise level costs; what each way of looking ahead gives; score
-            against the node limit. The last two are of the first synthetic package.
+            against the node limit. The last two are of the first package that is like the measured one.
     """
     console = Console()
     agent = benchmark_run(run, runs, console)
     with synthetic_packages(seeds) as packages:
-        worlds = {
-            "embedded": load_package(),
-            **{f"synthetic {seed}": p for seed, p in zip(seeds, packages, strict=True)},
-        }
+        worlds = {"embedded": load_package(), **packages}
         for name, package in worlds.items() if "scores" in tables else ():
             ids = package.split("hidden")
             console.print(robust_table(agent, name, package, ids, noises, improve_seconds, search_seconds, console))
         if "mismatch" in tables:
             console.print(mismatch_table(agent, worlds["embedded"], improve_seconds, console))
-        if "approaches" in tables and packages:
-            console.print(approaches_table(agent, packages[0], console))
-        if "nodes" in tables and packages:
-            console.print(budget_table(agent, packages[0], 0.2, improve_seconds, console))
+        first = next(iter(packages.values()), None)
+        if "approaches" in tables and first:
+            console.print(approaches_table(agent, first, console))
+        if "nodes" in tables and first:
+            console.print(budget_table(agent, first, 0.2, improve_seconds, console))
     return 0
 
 
@@ -300,15 +298,18 @@ def expected_x100(graph: Any, package: Package, noise: float) -> float:
 
 
 @contextmanager
-def synthetic_packages(seeds: tuple[int, ...] | list[int]) -> Iterator[list[Package]]:
-    """Packages of the official size in a folder that is removed afterwards."""
+def synthetic_packages(
+    seeds: tuple[int, ...], kinds: tuple[Kind, ...] = get_args(Kind)
+) -> Iterator[dict[str, Package]]:
+    """Packages of the official size by name, first those like the measured one; their folder is removed afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        packages = []
-        for seed in seeds:
-            write_package(Path(folder) / f"synth-{seed}", *OFFICIAL_SIZE, seed)
+        packages = {}
+        for kind, seed in itertools.product(kinds, seeds):
+            name = f"{'synthetic' if kind == 'measured' else kind} {seed}"
+            write_package(Path(folder) / name, *OFFICIAL_SIZE, seed, kind)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PackageWarning)  # of the official size, and not official
-                packages.append(load_package(Path(folder) / f"synth-{seed}"))
+                packages[name] = load_package(Path(folder) / name)
         yield packages
 
 

@@ -120,7 +120,7 @@ class Settings:
     """How often the agent is evaluated and a checkpoint is kept."""
     lessons: int = 3
     """Rounds in which the trained agent is taught what exact lookahead finds."""
-    improve_seconds: float = 30.0
+    improve_seconds: float = 45.0
     """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""
     doubt: float = DEFAULT_DOUBT
     """Share of the answers that the exported policy takes to be noisier than assumed, so that it holds where they are."""

@@ -15,6 +15,12 @@ from env.compiled import ASK_SIZE, GUESS_SIZE, STATE_SIZE, compiled, describe, l
 DROPPED = 1e-9
 """Mass of a candidate, as a share of the whole, below which playing on leaves it out."""
 
+SLACK = 2e-5
+"""Expected round score, of a belief of mass 1, that looking ahead may give up in a branch to be spared playing it on."""
+
+EXACT = -1.0
+"""The slack that spares nothing: the player itself is played on to the end."""
+
 SURE = 0.999
 """Posterior at which any player guesses: no answer can be worth a call any more."""
 
@@ -171,6 +177,32 @@ def branch(
 
 
 @compiled()
+def guessed_out(mass: np.ndarray, calls: int, points: np.ndarray, slack: float) -> float:
+    """Score of guessing by falling mass, where no play scores more than `slack` above it; -1 elsewhere.
+
+    No play gives more than the likeliest candidate on this call and all others on the next. `points` as in `Rules`.
+    """
+    first = second = total = 0.0
+    for m in mass:
+        total += m
+        if m > first:
+            first, second = m, first
+        elif m > second:
+            second = m
+    later = points[calls + 1] if calls + 1 < points.size else 0.0
+    most = first * points[calls] + (total - first) * later
+    # The third and later candidates cannot all be told by the third guess; mostly this is the end of it.
+    third = points[calls + 2] if calls + 2 < points.size else 0.0
+    if (total - first - second) * (later - third) > slack:
+        return -1.0
+    falling = np.sort(mass)[::-1]
+    value = 0.0
+    for i in range(min(falling.size, points.size - calls)):
+        value += falling[i] * points[calls + i]
+    return value if most - value <= slack else -1.0
+
+
+@compiled()
 def play_on(
     rules: Rules,
     table: np.ndarray,
@@ -179,11 +211,13 @@ def play_on(
     asked: np.ndarray,
     calls: int,
     least: float,
+    slack: float,
     work: np.ndarray,
 ) -> float:
     """Score that the player collects from here on: sum over candidates of mass times expected round score.
 
-    Depth first with a stack of beliefs; `asked` is left as it was found. `work[0]` counts beliefs met.
+    Depth first with a stack of beliefs; `asked` is left as it was found. `work[0]` counts beliefs met. Where guesses
+    alone come within `slack` of any play they are what is played: most branches are that slight or that decided.
     """
     questions, budget = table.shape[1] // 2, rules.points.size
     height = budget + 2
@@ -201,11 +235,17 @@ def play_on(
         size, call = stack_size[depth], made[depth]
         if size == 0 or call >= budget:
             continue
+        if slack >= 0:
+            guessed = guessed_out(stack_mass[depth, :size], call, rules.points, slack)
+            if guessed >= 0:
+                value += guessed
+                continue
         here_ids, here = stack_ids[depth, :size].copy(), stack_mass[depth, :size].copy()
         work[0] += 1
         for h in range(heard[depth]):
             asked[history[depth, h]] = True
-        rank(rules, table, here_ids, here / here.sum(), asked, call, action)
+        seen, weight = support(here / here.sum())
+        rank(rules, table, here_ids[seen], weight, asked, call, action)
         for h in range(heard[depth]):
             asked[history[depth, h]] = False
         guess = action[0] >= questions
@@ -237,6 +277,7 @@ def value_of_action(
     action: int,
     wider: int,
     least: float,
+    slack: float,
     work: np.ndarray,
 ) -> float:
     """Score collected by `action` and then playing on; with `wider` > 0 the best of that many next actions.
@@ -258,7 +299,7 @@ def value_of_action(
         if next_ids.size == 0 or calls + 1 >= budget:
             continue
         if wider == 0 or next_ids.size == 1:
-            value += play_on(rules, table, next_ids, next_mass, asked, calls + 1, least, work)
+            value += play_on(rules, table, next_ids, next_mass, asked, calls + 1, least, slack, work)
             continue
         total = next_mass.sum()
         found = rank(rules, table, next_ids, next_mass / total, asked, calls + 1, following)
@@ -274,7 +315,7 @@ def value_of_action(
                 asked[second] = True
             for reply in range(1 if second >= questions else 2):
                 last_ids, last_mass = branch(table, next_ids, next_mass, second, reply, least)
-                reward += play_on(rules, table, last_ids, last_mass, asked, calls + 2, least, work)
+                reward += play_on(rules, table, last_ids, last_mass, asked, calls + 2, least, slack, work)
             if second < questions:
                 asked[second] = False
             best = max(best, reward)
@@ -301,5 +342,6 @@ def value_all(
     for j in prange(game.size):
         ids, weight = support(belief[game[j]])
         value[j] = value_of_action(
-            rules, table, ids, weight, asked[game[j]].copy(), calls[game[j]], action[j], wider, DROPPED, work[j : j + 1]
-        )
+            rules, table, ids, weight, asked[game[j]].copy(), calls[game[j]], action[j], wider, DROPPED, SLACK,
+            work[j : j + 1],
+        )  # fmt: skip

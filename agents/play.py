@@ -85,6 +85,7 @@ def expected_score(player: RankedPlayer) -> float:
         np.zeros(questions, dtype=bool),
         0,
         compiled.DROPPED / candidates,
+        compiled.EXACT,
         np.zeros(1, np.int64),
     )
     return 100 * float(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -60,11 +60,6 @@ class RankedPlayer:
         actions = np.empty((len(belief), wanted), np.int64)
         compiled.rank_all(self.rules, self.likelihood.table, belief, asked, calls.astype(np.int64), actions)
         return actions
-
-    def listing(self, asks: int) -> RankedPlayer:
-        """The same player with up to `asks` questions on its shortlist."""
-        asks = max(self.rules.asks, min(asks, self.likelihood.p_yes.shape[1]))
-        return replace(self, rules=self.rules._replace(asks=asks))
 
     def to_actions(self, ranked: np.ndarray) -> np.ndarray:
         """Actions of the environment for ranked ones (candidates' places become animals)."""

@@ -11,7 +11,7 @@ import numpy as np
 from env.errors import UserError
 from env.matrix import Matrix, read_table, save_matrix, with_provenance
 from env.package import load_package
-from env.synth import write_package
+from env.synth import Kind, write_package
 
 NEAR_ZERO = 0.1
 """Margins this near zero may flip on another machine (hardly any further out was seen to)."""
@@ -44,7 +44,9 @@ def import_matrix(table: Path, package: Path | None = None, force: bool = False)
     print(f"{target}: {_summary(matrix)}")
 
 
-def synth(animals: int = 1472, questions: int = 559, out: Path | None = None, seed: int = 0) -> None:
+def synth(
+    animals: int = 1472, questions: int = 559, out: Path | None = None, seed: int = 0, kind: Kind = "measured"
+) -> None:
     """Make a synthetic package whose margins have the statistics of the embedded one.
 
     Spread, share near zero, question bias and low-rank structure are those measured on a real chat model;
@@ -55,10 +57,11 @@ def synth(animals: int = 1472, questions: int = 559, out: Path | None = None, se
         questions: how many questions, at least 1.
         out: the folder to make; it must not hold anything yet.
         seed: a whole number from 0.
+        kind: latent makes a plain latent factor model instead, on which noise costs every player more.
     """
     if out is None:
         raise UserError("say which folder to make: --out DIR")
-    write_package(out, animals, questions, seed)
+    write_package(out, animals, questions, seed, kind)
     print(f"{out}: {_summary(load_package(out).matrix)}, seed {seed}")
 
 

@@ -1,4 +1,4 @@
-"""Synthetic packages of any size with the statistics of the embedded one: margins, names, splits, a whole folder."""
+"""Synthetic packages of any size, like the embedded one or of latent factors: margins, names, splits, a whole folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -32,6 +33,12 @@ FURTHER_LIKENESS = (0.9, 0.94)
 
 Later uses step further, so that questions of the same profile are not near duplicates.
 """
+
+Kind = Literal["measured", "latent"]
+"""Whose statistics margins have: those of the embedded package, or a plain latent factor model."""
+
+FACTORS, BIAS, LEAN, OWN = 4, 1.3, 0.33, 0.4
+"""Latent factors; spread and mean of the questions' biases, in spreads of an animal's part; what is of no factor."""
 
 LARGEST = 20_000_000
 """Most entries of a synthetic matrix: about a gigabyte while it is made."""
@@ -123,6 +130,21 @@ def synthesise(animals: int, questions: int, seed: int) -> np.ndarray:
     return margin
 
 
+def latent_factors(animals: int, questions: int, seed: int) -> np.ndarray:
+    """Margins of a plain latent factor model, float32 [animals, questions], natural log units.
+
+    A margin is the product of an animal's and a question's factors, plus the question's bias and a little of its own,
+    at the spread of the embedded package. Hardly a question is sure for all animals, so noise costs every player more
+    than with `synthesise`. Raises UserError for sizes that no package can have.
+    """
+    _check_sizes(animals, questions)
+    rng = np.random.default_rng([seed, 3])
+    shared = rng.standard_normal((animals, FACTORS)) @ rng.standard_normal((questions, FACTORS)).T / np.sqrt(FACTORS)
+    own = rng.standard_normal((animals, questions))
+    margin = np.sqrt(1 - OWN**2) * shared + OWN * own + BIAS * rng.standard_normal(questions) + LEAN
+    return (margin * (load_package().matrix.margin.std() / margin.std())).astype(np.float32)
+
+
 def invent_names(animals: int, questions: int, seed: int) -> tuple[list[str], list[str]]:
     """Unique, pronounceable, normalised names of animals that nobody has met, and of questions about them."""
     rng = np.random.default_rng([seed, 1])
@@ -140,8 +162,8 @@ def invent_names(animals: int, questions: int, seed: int) -> tuple[list[str], li
     return list(names), list(asked)
 
 
-def write_package(out: Path, animals: int, questions: int, seed: int) -> None:
-    """Make the folder `out`, a whole synthetic package; the same seed gives the same bytes.
+def write_package(out: Path, animals: int, questions: int, seed: int, kind: Kind = "measured") -> None:
+    """Make the folder `out`, a whole synthetic package; the same seed and kind give the same bytes.
 
     Splits have the official shares (dev 150, test1 500, hidden 822 at 1,472). `out` appears complete or not
     at all. Raises UserError for impossible sizes, a folder that holds something, or a refusing file system.
@@ -151,7 +173,7 @@ def write_package(out: Path, animals: int, questions: int, seed: int) -> None:
         raise UserError(f"--seed {seed}: give a whole number from 0")
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f"{out} exists already and is not an empty folder; choose another --out or remove it")
-    margin = synthesise(animals, questions, seed)
+    margin = (synthesise if kind == "measured" else latent_factors)(animals, questions, seed)
     names, asked = invent_names(animals, questions, seed)
     shuffled = np.random.default_rng([seed, 2]).permutation(animals)
     dev = max(1, round(DEV_SHARE * animals))
@@ -159,6 +181,7 @@ def write_package(out: Path, animals: int, questions: int, seed: int) -> None:
     provenance = {
         "model": "synthetic",
         "seed": seed,
+        "kind": kind,
         "builder": "wilkins synth",
         "animals_sha256": digest(names),
         "questions_sha256": digest(asked),

@@ -31,18 +31,15 @@ from export.graph import ASK, GUESS, Graph, graph_to_json
 from export.score import Outcome, expected, walk
 from export.view import page
 
-BELIEFS_PER_SECOND = 60_000
+BELIEFS_PER_SECOND = 40_000
 """What a nominal second of lookahead is: beliefs played on by two cores. Work is counted, not clocked, so that
 the same input gives the same policy on a slow machine and on a fast one."""
 
 STAGES = ((8, 0), (4, 4), (24, 0), (8, 4), (8, 8), (16, 8))
 """Lookahead of growing strength: actions valued in each state, and after each answer."""
 
-WIDE = 48
-"""Questions on a longer shortlist. Where noise is high it holds better ones than those of the most information."""
-
-COST = {"agent": 1.0, "agent with a longer shortlist": 1.6, "belief rule": 0.2}
-"""What a belief that is played on costs, by who plays on; on one core 30,000, 19,000 and 147,000 take a second."""
+COST = {"agent": 1.0, "belief rule": 0.25}
+"""What a belief that is played on costs, by who plays on; on two cores 31,000 and 130,000 take a second."""
 
 NOTHING = -2
 """The action of a stop; -1 is the end of a live round."""
@@ -67,7 +64,7 @@ def export(
     candidates: str = "hidden",
     noise: float | None = None,
     max_nodes: int = MAX_NODES,
-    improve_seconds: float = 30.0,
+    improve_seconds: float = 45.0,
     out: Path | None = None,
     answer_model: AnswerModel = "auto",
     doubt: float = DEFAULT_DOUBT,
@@ -108,7 +105,7 @@ def export_run(
     candidates: str = "hidden",
     noise: float | None = None,
     max_nodes: int = MAX_NODES,
-    improve_seconds: float = 30.0,
+    improve_seconds: float = 45.0,
     out: Path | None = None,
     answer_model: AnswerModel = "auto",
     doubt: float = DEFAULT_DOUBT,
@@ -178,8 +175,8 @@ def improved(
 ) -> Exported:
     """The best of the agent's own graph and lookaheads of growing strength, as far as the work allows.
 
-    After a first step with the agent, the one who scores most unaided plays on: the agent, the agent with a longer
-    shortlist, or the belief rule with its best threshold, which where noise is low is as good and costs a fraction.
+    After a first step with the agent, the one who scores more unaided plays on: the agent, or the belief rule with its
+    best threshold, which where noise is low is as good and costs a fraction.
     """
     allowed = improve_seconds * BELIEFS_PER_SECOND
     graph = partial(exported, package=package, ids=ids, noise=noise, max_nodes=max_nodes, curve=curve)
@@ -211,7 +208,7 @@ def improved(
 def bases(agent: RankedPlayer, package: Package, ids: np.ndarray, noise: float) -> dict[str, RankedPlayer]:
     """Who may play on in lookahead, by the names of COST."""
     rule, _ = best_belief(package, ids, noise, agent.likelihood)
-    return dict(zip(COST, (agent, agent.listing(WIDE), rule), strict=True))
+    return dict(zip(COST, (agent, rule), strict=True))
 
 
 def _scored(

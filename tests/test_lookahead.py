@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.compiled import DROPPED, value_of_action
+from agents.compiled import DROPPED, EXACT, SLACK, guessed_out, value_of_action
 from agents.players import POINTS, Lookahead, belief_player
 from agents.solve import HANDFUL
 from env.rules import BUDGET, limit
@@ -38,8 +38,8 @@ def own_choice(player):
     return lambda belief, asked, calls: int(player.decide(belief[None], asked[None], np.array([calls]))[0])
 
 
-def valued(player, mass, asked, calls, action, wider=0):
-    arguments = np.arange(len(mass)), mass, asked.copy(), calls, action, wider, DROPPED
+def valued(player, mass, asked, calls, action, wider=0, slack=EXACT):
+    arguments = np.arange(len(mass)), mass, asked.copy(), calls, action, wider, DROPPED, slack
     return value_of_action(player.rules, player.likelihood.table, *arguments, np.zeros(1, np.int64))
 
 
@@ -54,6 +54,42 @@ def test_the_value_of_an_action_is_that_of_plain_recursion(kind, noise, animals,
     for action in {*ranked[ranked >= 0].tolist(), questions + int(mass.argmax())}:
         brute = taken(player, mass, asked, calls, action, own_choice(player))
         assert valued(player, mass, asked, calls, action) == pytest.approx(brute, abs=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 4), st.integers(0, 10_000), st.integers(0, BUDGET - 1), st.sampled_from([0.0, SLACK, 0.003, 0.02])
+)
+def test_guesses_stand_for_playing_on_only_where_no_play_scores_more_than_the_slack_above_them(
+    animals, seed, calls, slack
+):
+    rng = np.random.default_rng(seed)
+    mass = rng.dirichlet(np.full(animals, 0.4)) * rng.choice([1.0, 0.1, 1e-4])
+    found = guessed_out(mass, calls, POINTS, slack)
+    if found >= 0:
+        best = optimum(player_of("belief", tiny_package(animals, 3, seed), 0.2, seed), mass, calls) / 100
+        assert found - 1e-9 <= best <= found + slack + 1e-9
+
+
+def test_two_animals_and_slight_branches_are_guessed_out_and_three_likely_ones_are_not():
+    assert guessed_out(np.array([0.3, 0.7]), 2, POINTS, SLACK) == pytest.approx(0.7 * POINTS[2] + 0.3 * POINTS[3])
+    assert guessed_out(np.array([0.3, 0.4, 0.3]), 2, POINTS, SLACK) == -1
+    slight = np.array([0.4, 0.3, 0.3]) * 1e-4
+    assert guessed_out(slight, 2, POINTS, SLACK) == pytest.approx(slight @ POINTS[2:5])
+
+
+def test_slack_spares_most_of_the_work_and_moves_no_value_by_more_than_a_hair():
+    package = tiny_package(16, 12, seed=9, spread=0.6)
+    player = player_of("belief", package, 0.3)
+    arguments = np.arange(16), np.full(16, 1 / 16), np.zeros(12, bool), 0
+    for action in player.ranked(np.full((1, 16), 1 / 16), np.zeros((1, 12), bool), np.zeros(1, np.int64), 4)[0]:
+        work = np.zeros((2, 1), np.int64)
+        exact, spared = (
+            value_of_action(player.rules, player.likelihood.table, *arguments, action, 0, DROPPED, slack, met)
+            for slack, met in zip((EXACT, SLACK), work, strict=True)
+        )
+        assert spared == pytest.approx(exact, abs=1e-3)
+        assert work[1, 0] < 0.6 * work[0, 0]
 
 
 @settings(max_examples=20, deadline=None)

@@ -13,7 +13,7 @@ from env.errors import PackageWarning, UserError
 from env.package import Package, load_package
 from env.pools import normalise
 from env.rules import limit
-from env.synth import invent_names, synthesise, write_package
+from env.synth import invent_names, latent_factors, synthesise, write_package
 
 FULL = (1472, 559)
 
@@ -79,7 +79,21 @@ def test_noise_keeps_a_player_as_far_from_the_limit_as_on_the_measured_package(t
         return limit(len(package.hidden)) - expected_score(belief_player(package, package.hidden, 0.2, 0.4))
 
     # Other random splits of the measured package differ by a tenth: which animals are hidden is luck.
-    assert shortfall(load_package(tmp_path / "other")) == pytest.approx(shortfall(load_package()), rel=0.2)
+    measured = shortfall(load_package())
+    assert shortfall(load_package(tmp_path / "other")) == pytest.approx(measured, rel=0.2)
+    write_package(tmp_path / "latent", 400, 201, seed=0, kind="latent")
+    assert shortfall(load_package(tmp_path / "latent")) > 1.3 * measured
+
+
+def test_latent_margins_are_few_factors_and_biases_at_the_measured_spread(measured: np.ndarray) -> None:
+    margin = latent_factors(*FULL, seed=0)
+    assert (margin.dtype, margin.shape) == (np.float32, FULL)
+    assert margin.std() == pytest.approx(measured.std(), rel=1e-3)
+    assert np.mean(np.abs(margin) < 0.1) == pytest.approx(np.mean(np.abs(measured) < 0.1), abs=0.01)
+    assert spectrum(margin)[synth.FACTORS - 1] == pytest.approx(1 - synth.OWN**2, abs=0.03)
+    assert np.mean(margin > 0) > 0.55
+    np.testing.assert_array_equal(margin, latent_factors(*FULL, seed=0))
+    assert not np.array_equal(margin, latent_factors(*FULL, seed=1))
 
 
 def test_animals_are_as_hard_to_tell_apart_as_measured(full: np.ndarray, measured: np.ndarray) -> None:
