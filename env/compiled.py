@@ -168,9 +168,8 @@ def look_ahead(
             total[j] += weight[m] * yes[m, j]
     joint = np.dot(first, yes)
     mass_all = np.float32(weight.sum())
-    after = np.empty(2 * listed, np.float32)
-    unsure = np.empty(2 * listed, np.float32)
-    scratch = np.empty((4, 2 * listed), np.float32)
+    after = np.empty((listed, 2 * listed), np.float32)  # P(yes) of a second question after a yes, then after a no
+    halves = np.empty((listed, 2), np.float32)  # mass of a yes and of a no
     for k in range(listed):
         mass_yes = np.float32(0)
         yes_1 = yes_2 = no_1 = no_2 = np.float32(0)
@@ -185,16 +184,22 @@ def look_ahead(
         hits[k, 0] = yes_1 + no_1
         hits[k, 1] = yes_1 + no_1 + yes_2 + no_2
         mass_no = max(mass_all - mass_yes, np.float32(0))
+        halves[k, 0], halves[k, 1] = mass_yes, mass_no
         per_yes, per_no = _ONE / max(mass_yes, _SCARCE), _ONE / max(mass_no, _SCARCE)
         for j in range(listed):
-            after[j] = min(max(joint[k, j] * per_yes, np.float32(0)), _ONE)
-            after[listed + j] = min(max((total[j] - joint[k, j]) * per_no, np.float32(0)), _ONE)
-        _binary_entropy(after, unsure, scratch)
+            after[k, j] = min(max(joint[k, j] * per_yes, np.float32(0)), _ONE)
+            after[k, listed + j] = min(max((total[j] - joint[k, j]) * per_no, np.float32(0)), _ONE)
+    unsure = np.empty(after.size, np.float32)
+    _binary_entropy(after.reshape(-1), unsure, np.empty((4, after.size), np.float32))
+    for k in range(listed):
+        mass_yes, mass_no = halves[k, 0], halves[k, 1]
+        per_yes, per_no = _ONE / max(mass_yes, _SCARCE), _ONE / max(mass_no, _SCARCE)
+        here = unsure[2 * listed * k : 2 * listed * (k + 1)]
         best_yes = best_no = np.float32(0)
         for j in range(listed):
             if j != k:
-                best_yes = max(best_yes, unsure[j] - joint[k, listed + j] * per_yes)
-                best_no = max(best_no, unsure[listed + j] - (total[listed + j] - joint[k, listed + j]) * per_no)
+                best_yes = max(best_yes, here[j] - joint[k, listed + j] * per_yes)
+                best_no = max(best_no, here[listed + j] - (total[listed + j] - joint[k, listed + j]) * per_no)
         next_gain[k] = mass_yes * best_yes + mass_no * best_no
 
 
