@@ -191,7 +191,7 @@ def guessed_out(mass: np.ndarray, calls: int, points: np.ndarray, slack: float) 
             second = m
     later = points[calls + 1] if calls + 1 < points.size else 0.0
     most = first * points[calls] + (total - first) * later
-    # The third and later candidates cannot all be told by the third guess; mostly this is the end of it.
+    # All behind the second come a call later than `most` grants them, at the least; mostly this settles it.
     third = points[calls + 2] if calls + 2 < points.size else 0.0
     if (total - first - second) * (later - third) > slack:
         return -1.0

@@ -62,6 +62,8 @@ def doubted(noise: float, doubt: float, curve: Curve | None = None) -> Curve | N
         return curve
     # To eight standard deviations of the widest noise, finer where the narrowest falls; more would be below FLOOR.
     margin = noise * np.concatenate([np.linspace(0, 8, 161), np.linspace(8.5, 32, 48)])
+    if curve is not None:
+        margin = np.union1d(margin, curve[0])  # its corners stay where they are
     trusted = ndtr(-margin / noise) if curve is None else np.interp(margin, *curve)
     wider = sum(share * ndtr(-margin / (times * noise)) for times, share in DOUBTS)
     return margin, (1 - doubt) * trusted + doubt * wider

@@ -314,7 +314,7 @@ def test_doubt_mixes_the_assumed_flips_with_those_of_noise_twice_and_four_times_
     )
     mixed = (1 - doubt) * plain + doubt * (2 * double + fourfold) / 3
     found = answer_probability(margin, noise, 0.0, doubted(noise, doubt, curve))
-    np.testing.assert_allclose(found, mixed, atol=2e-3)
+    np.testing.assert_allclose(found, mixed, atol=2e-4)
     assert (np.diff(found) >= 0).all()
 
 
