@@ -231,12 +231,11 @@ def budget_table(agent: Run, package: Package, noise: float, improve_seconds: fl
     own = exported(trained, package, ids, noise, MAX_NODES)
     with console.status("looking ahead"):
         best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds)
-    decisions = enumerate_decisions(best.player)
     table = Table(title=f"node limit, noise {noise:g}")
     for column in ("max nodes", "nodes", "given up", "score x100"):
         table.add_column(column, justify="right")
     for budget in BUDGETS:
-        cut = to_graph(decisions, package.animals, package.questions, budget)
+        cut = to_graph(best.decisions, package.animals, package.questions, budget)
         score = expected_x100(cut.graph, package, noise)
         table.add_row(f"{budget:,}", f"{len(cut.graph):,}", f"{cut.given_up:.2g}", f"{score:.3f}")
     return table

@@ -177,6 +177,15 @@ def branch(
 
 
 @compiled()
+def guess_chain(falling: np.ndarray, calls: int, points: np.ndarray) -> float:
+    """Score of guessing candidates of these masses one after the other while calls are left."""
+    value = 0.0
+    for i in range(min(falling.size, points.size - calls)):
+        value += falling[i] * points[calls + i]
+    return value
+
+
+@compiled()
 def guessed_out(mass: np.ndarray, calls: int, points: np.ndarray, slack: float) -> float:
     """Score of guessing by falling mass, where no play scores more than `slack` above it; -1 elsewhere.
 
@@ -195,10 +204,7 @@ def guessed_out(mass: np.ndarray, calls: int, points: np.ndarray, slack: float) 
     third = points[calls + 2] if calls + 2 < points.size else 0.0
     if (total - first - second) * (later - third) > slack:
         return -1.0
-    falling = np.sort(mass)[::-1]
-    value = 0.0
-    for i in range(min(falling.size, points.size - calls)):
-        value += falling[i] * points[calls + i]
+    value = guess_chain(np.sort(mass)[::-1], calls, points)
     return value if most - value <= slack else -1.0
 
 

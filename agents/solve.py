@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from agents.compiled import branch
+from agents.compiled import branch, guess_chain
 from env.compiled import compiled, support
 
 HANDFUL = 6
@@ -75,9 +75,7 @@ def solve(
         return 0.0, UNSOLVED
     order = np.argsort(-mass, kind="mergesort")
     falling = mass[order]
-    action, best = questions + ids[order[0]], 0.0
-    for i in range(min(ids.size, budget - calls)):
-        best += falling[i] * points[calls + i]
+    action, best = questions + ids[order[0]], guess_chain(falling, calls, points)
     if states[0] >= MOST_STATES or upper_bound(points, falling, calls) <= best + slack:
         return best, action
     states[0] += 1

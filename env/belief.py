@@ -21,7 +21,7 @@ DOUBTS = ((2.0, 2 / 3), (4.0, 1 / 3))
 """Multiples of the assumed noise that a doubting player reckons with, and the share of the doubt that each has."""
 
 DEFAULT_DOUBT = 0.1
-"""Costs a few hundredths of a point where the noise is as assumed, and saves points where it is twice that."""
+"""Costs a few hundredths of a point where the noise is as assumed, and saves points where it is several times that."""
 
 
 def require_noise(noise: float) -> None:

@@ -77,11 +77,11 @@ def test_the_same_run_is_exported_to_the_same_bytes(trained_run: Path, tmp_path:
     assert (tmp_path / "a" / "policy.json").read_bytes() == (trained_run / "policy.json").read_bytes()
 
 
-@pytest.mark.parametrize("max_nodes", [1, 7, 40, 70])
+@pytest.mark.parametrize("max_nodes", [1, 7, 40, 100])
 def test_a_small_node_limit_is_kept_and_what_was_given_up_is_said(
     trained_run: Path, package: Package, tmp_path: Path, capsys: Capture, max_nodes: int
 ) -> None:
-    assert export(trained_run, tmp_path, "--max-nodes", str(max_nodes)) == 0
+    assert export(trained_run, tmp_path, "--max-nodes", str(max_nodes), "--doubt", "0") == 0
     assert "of the probability given up to fit" in capsys.readouterr().out
     graph = read_graph(tmp_path / "submission.zip", package.animals, package.questions)
     assert 1 <= len(graph) <= max_nodes

@@ -38,8 +38,8 @@ def own_choice(player):
     return lambda belief, asked, calls: int(player.decide(belief[None], asked[None], np.array([calls]))[0])
 
 
-def valued(player, mass, asked, calls, action, wider=0, slack=EXACT):
-    arguments = np.arange(len(mass)), mass, asked.copy(), calls, action, wider, DROPPED, slack
+def valued(player, mass, asked, calls, action, wider=0):
+    arguments = np.arange(len(mass)), mass, asked.copy(), calls, action, wider, DROPPED, EXACT
     return value_of_action(player.rules, player.likelihood.table, *arguments, np.zeros(1, np.int64))
 
 
