@@ -1,0 +1,1 @@
+"""ARC grids: tasks, the editor as pure functions, and the same editor as an environment."""
