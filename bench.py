@@ -22,23 +22,23 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import train
-from agents.baselines import best_belief, even_split, soft_weights
-from agents.players import Lookahead, Player, RankedPlayer
-from agents.policy import ShortlistPolicy
+from agents.identification.baselines import best_belief, even_split, soft_weights
+from agents.identification.players import Lookahead, Player, RankedPlayer
+from agents.identification.policy import ShortlistPolicy
 from agents.runs import CONFIG, Run, load_run
-from env.belief import DEFAULT_DOUBT, doubted
-from env.cabinet import CabinetEnv
+from env.cabinet.environment import CabinetEnv
+from env.cabinet.rules import limit
+from env.cabinet.vector import CabinetVecEnv
 from env.errors import PackageWarning
-from env.observation import Shortlist
-from env.package import Package, load_package
-from env.rules import limit
-from env.synth import Kind, write_package
-from env.vector import CabinetVecEnv
-from export.command import COST, bases, exported, improved, measured_platform
-from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
-from export.evaluate import measure, platform_probability
-from export.graph import graph_to_json
-from export.score import expected, walk
+from env.identification.belief import DEFAULT_DOUBT, doubted
+from env.identification.observation import Shortlist
+from env.identification.package import Package, load_package
+from env.identification.synth import Kind, write_package
+from export.cabinet.command import COST, bases, exported, improved, measured_platform
+from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
+from export.cabinet.evaluate import measure, platform_probability
+from export.cabinet.graph import graph_to_json
+from export.cabinet.score import expected, walk
 
 OFFICIAL_SIZE = (1472, 559)
 NOISES = (0.0, 0.05, 0.1, 0.2, 0.3)

@@ -30,20 +30,20 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam, configure
 from stable_baselines3.common.utils import LinearSchedule, get_device
 
-from agents.distil import Recorder, lesson, teach
-from agents.play import Rounds, expected_score, platforms, play
-from agents.players import Lookahead, RankedPlayer, trained_player
-from agents.policy import ShortlistPolicy, ShortlistRolloutBuffer
+from agents.identification.lessons import Recorder, lesson, teach
+from agents.identification.play import Rounds, expected_score, platforms, play
+from agents.identification.players import Lookahead, RankedPlayer, trained_player
+from agents.identification.policy import ShortlistPolicy, ShortlistRolloutBuffer
 from agents.runs import BEST, CONFIG, load_agent, load_policy, load_run
-from env.belief import DEFAULT_DOUBT
+from env.cabinet.rules import BUDGET, limit
+from env.cabinet.vector import CabinetVecEnv
 from env.errors import UserError
 from env.files import write_whole
-from env.observation import Observer, Shortlist
-from env.package import Package, load_package
-from env.rules import BUDGET, limit
-from env.vector import CabinetVecEnv
-from export.enumerate import enumerate_decisions
-from export.validate import MAX_NODES
+from env.identification.belief import DEFAULT_DOUBT
+from env.identification.observation import Observer, Shortlist
+from env.identification.package import Package, load_package
+from export.cabinet.enumerate import enumerate_decisions
+from export.cabinet.validate import MAX_NODES
 
 SPLITS = ("dev", "test1", "hidden")
 BEST_BY = "hidden_all_noise"
@@ -132,7 +132,7 @@ class Settings:
 
 def train(settings: Annotated[Settings, tyro.conf.arg(name="")]) -> int:
     """Run the whole job; returns the exit code."""
-    from export.command import export_run  # the exporter is not needed until the end
+    from export.cabinet.command import export_run  # the exporter is not needed until the end
 
     console = Console()
     package, settings, folder = prepare(settings)

@@ -14,17 +14,23 @@ from env.errors import PackageWarning, UserError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "train an agent, evaluate it, export it: the main job"),
-    "evaluate": ("export.evaluate:evaluate", "scores of a run or a policy: walked, expected under noise, projected"),
-    "export": ("export.command:export", "write policy.json, submission.zip and source.zip of a trained run"),
+    "evaluate": (
+        "export.cabinet.evaluate:evaluate",
+        "scores of a run or a policy: walked, expected under noise, projected",
+    ),
+    "export": ("export.cabinet.command:export", "write policy.json, submission.zip and source.zip of a trained run"),
     "validate": (
-        "export.validate:validate_command",
+        "export.cabinet.validate:validate_command",
         "check a policy.json or a submission archive as the platform would",
     ),
-    "baselines": ("agents.command:baselines", "what simple players score, beside the limit"),
-    "play": ("export.play:play", "play against a policy in the terminal"),
-    "view": ("export.view:view", "one HTML page that plays, explains and compares policies"),
-    "import-matrix": ("env.command:import_matrix", "bring an answer table made elsewhere into a package"),
-    "synth": ("env.command:synth", "make a synthetic package of any size"),
+    "baselines": ("agents.identification.command:baselines", "what simple players score, beside the limit"),
+    "play": ("export.cabinet.play:play", "play against a policy in the terminal"),
+    "view": ("export.cabinet.view:view", "one HTML page that plays, explains and compares policies"),
+    "import-matrix": (
+        "env.identification.command:import_matrix",
+        "bring an answer table made elsewhere into a package",
+    ),
+    "synth": ("env.identification.command:synth", "make a synthetic package of any size"),
     "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),

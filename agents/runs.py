@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from agents.players import RankedPlayer, trained_player
+from agents.identification.players import RankedPlayer, trained_player
 from env.errors import UserError
 from env.files import read_bytes
-from env.matrix import Curve
-from env.observation import Shortlist
-from env.package import Package
+from env.identification.matrix import Curve
+from env.identification.observation import Shortlist
+from env.identification.package import Package
 
 CONFIG, BEST = "config.json", "best.zip"
 
@@ -86,7 +86,7 @@ def load_agent(path: Path, world: Any = None, device: str = "cpu") -> Any:
     # Slow to import: only where a policy is really loaded.
     from sb3_contrib import MaskablePPO
 
-    from agents.policy import ShortlistPolicy
+    from agents.identification.policy import ShortlistPolicy
 
     if not path.is_file():
         raise UserError(f"no trained agent at {path}; the run may have been stopped before its first evaluation")

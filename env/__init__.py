@@ -7,4 +7,4 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import gymnasium
 
-gymnasium.register(id="Cabinet-v0", entry_point="env.cabinet:CabinetEnv")
+gymnasium.register(id="wilkins/Cabinet-v0", entry_point="env.cabinet.environment:CabinetEnv")

@@ -12,8 +12,8 @@ import torch
 from hypothesis import settings
 
 import wilkins
-from env.matrix import Matrix, save_matrix
-from env.pools import digest
+from env.identification.matrix import Matrix, save_matrix
+from env.identification.pools import digest
 
 # The same examples in every run: a test that fails somewhere fails everywhere.
 settings.register_profile("repeatable", derandomize=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from env.errors import PackageWarning
-from env.matrix import Matrix
-from env.package import Package
-from env.pools import Pool, make_pool
-from env.synth import synthesise
-from export.graph import ASK, GUESS, Graph
+from env.identification.matrix import Matrix
+from env.identification.package import Package
+from env.identification.pools import Pool, make_pool
+from env.identification.synth import synthesise
+from export.cabinet.graph import ASK, GUESS, Graph
 
 
 def official_size_package(seed: int = 1) -> Package:

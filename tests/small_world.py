@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from env.matrix import Matrix
-from env.package import Package
-from env.pools import make_pool
+from env.identification.matrix import Matrix
+from env.identification.package import Package
+from env.identification.pools import make_pool
 
 
 def small_package(animals: int = 20, questions: int = 12, seed: int = 0, margin: np.ndarray | None = None) -> Package:

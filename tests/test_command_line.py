@@ -10,7 +10,7 @@ import pytest
 
 import wilkins
 from env.errors import UserError
-from env.package import load_package
+from env.identification.package import load_package
 
 MakePackage = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from env.package import load_package
-from env.rules import limit
-from export.graph import read_graph
-from export.score import walk
+from env.cabinet.rules import limit
+from env.identification.package import load_package
+from export.cabinet.graph import read_graph
+from export.cabinet.score import walk
 
 
 def wilkins(folder: Path, *words: str) -> str:

@@ -20,11 +20,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import train
 import wilkins
-from agents.play import expected_score
+from agents.identification.play import expected_score
 from agents.runs import load_agent, load_run
-from env.package import load_package
-from env.rules import limit
-from export.graph import read_graph
+from env.cabinet.rules import limit
+from env.identification.package import load_package
+from export.cabinet.graph import read_graph
 
 Capture = pytest.CaptureFixture[str]
 Train = Callable[..., int]

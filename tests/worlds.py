@@ -9,16 +9,16 @@ import numpy as np
 import torch as th
 from gymnasium import spaces
 
-from agents.players import POINTS, Player, RankedPlayer, belief_player, trained_player
-from agents.policy import ShortlistPolicy
-from env.cabinet import observation_space
-from env.matrix import Matrix
-from env.observation import Shortlist
-from env.package import Package
-from env.pools import make_pool
-from env.rules import BUDGET
-from export.enumerate import MAX_NODES, enumerate_decisions, to_graph
-from export.score import expected
+from agents.identification.players import POINTS, Player, RankedPlayer, belief_player, trained_player
+from agents.identification.policy import ShortlistPolicy
+from env.cabinet.environment import observation_space
+from env.cabinet.rules import BUDGET
+from env.identification.matrix import Matrix
+from env.identification.observation import Shortlist
+from env.identification.package import Package
+from env.identification.pools import make_pool
+from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
+from export.cabinet.score import expected
 
 SHORT = Shortlist(asks=6, guesses=2, focus=8)
 """A shortlist that leaves out something even in a tiny package."""

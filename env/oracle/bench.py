@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
+from env.identification.package import load_package
 from env.oracle.model import find_source, load_model, load_tokenizer
 from env.oracle.prompt import NEW_TOKENS, PROMPT, ChatPrompts, read_reply
 from env.oracle.trie import grow
-from env.package import load_package
 
 MODELS = Path("build/models")
 OFFICIAL_QUESTIONS = 559

@@ -14,12 +14,12 @@ from rich.table import Table
 
 from env.errors import UserError
 from env.files import read_bytes
-from env.matrix import Matrix, load_matrix, save_matrix, with_provenance
-from env.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
+from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
+from env.identification.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
+from env.identification.package import EMBEDDED, SPLITS, Package, load_package
+from env.identification.pools import Pool, decode, read_pool, read_split
 from env.oracle.journal import Journal, sole_writer
 from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
-from env.package import EMBEDDED, SPLITS, Package, load_package
-from env.pools import Pool, decode, read_pool, read_split
 
 NEAR = (0.1, 0.25)
 """Margins this near zero are reported as near a tie."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from env.identification.package import load_package
 from env.oracle.bench import OFFICIAL_QUESTIONS, extend
-from env.package import load_package
 
 OFFICIAL_ANIMALS = 1472
 SHAPE: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from env.errors import UserError
-from env.matrix import Matrix
+from env.identification.matrix import Matrix
 
 FORMAT = "wilkins oracle journal 1"
 

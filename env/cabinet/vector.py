@@ -1,0 +1,191 @@
+"""Many rounds at once for the trainer: a Stable-Baselines3 VecEnv that steps with array operations.
+
+Plays as `CabinetEnv` does, game by game; each game keeps one noise level, so that one agent meets them all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from env.cabinet.environment import observation_space, platform_row
+from env.cabinet.rules import BUDGET, COST
+from env.identification.belief import Likelihood, without
+from env.identification.observation import Observation, Observer, Shortlist, rows
+from env.identification.package import Package
+
+_STATE = ("allowed", "row", "belief", "animal", "calls", "history")
+
+
+class CabinetVecEnv(VecEnv):
+    """`games` rounds in step. A finished round starts anew at once, its last observation kept in its info.
+
+    `noise` is a level, or several that are dealt out to the games in equal shares; each game's belief assumes
+    its own level. Seeded with s, game i plays as a `CabinetEnv` reset with seed s + i does.
+    """
+
+    render_mode: str | None = None
+
+    def __init__(
+        self,
+        package: Package,
+        games: int,
+        split: str = "hidden",
+        candidates: str | None = None,
+        noise: float | Sequence[float] = 0.0,
+        shortlist: Shortlist = Shortlist(),
+    ):
+        self.package = package
+        self.hidden = package.split(split)
+        self.candidates = package.candidates(candidates or split)
+        self.margin = package.matrix.signed_margin()
+        self.questions, self.animals = len(package.questions), len(package.animals)
+        levels = np.atleast_1d(np.asarray(noise, dtype=np.float64))
+        self.noise = np.sort(levels[np.arange(games) % len(levels)])
+        """Level of each game, ascending, so that the games of one level lie together."""
+        distinct, self._level = np.unique(self.noise, return_inverse=True)
+        margin = self.margin[self.candidates]
+        self._likelihoods = [Likelihood.from_margins(margin, float(level)) for level in distinct]
+        self._observer = Observer(self._likelihoods, distinct.tolist(), self.candidates, BUDGET, shortlist)
+        self._place = np.full(self.animals, -1)
+        self._place[self.candidates] = np.arange(len(self.candidates))
+        self._random = [np.random.default_rng() for _ in range(games)]
+        super().__init__(
+            games,
+            observation_space(shortlist, self.questions, self.animals),
+            spaces.Discrete(self.questions + self.animals),
+        )
+        self._allowed = np.zeros((games, self.questions + self.animals), dtype=bool)
+        self._row = np.zeros((games, self.questions), dtype=bool)
+        self._belief = np.zeros((games, len(self.candidates)))
+        self._animal = np.zeros(games, dtype=np.int64)
+        self._calls = np.zeros(games, dtype=np.int64)
+        self._history = np.full((games, BUDGET), -1)
+        """Action of each call, -1 where not made yet."""
+
+    def reset(self) -> Observation:
+        """Start every round anew, with the seeds given by `seed` if any."""
+        for game, seed in enumerate(self._seeds):
+            if seed is not None:
+                self._random[game] = np.random.Generator(np.random.PCG64(seed))
+        self._reset_seeds()
+        self._start(np.arange(self.num_envs))
+        return self._observe()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take one action a game, int [games]; raises ValueError for one outside the action space."""
+        chosen = np.asarray(actions).reshape(self.num_envs)
+        if chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= self._allowed.shape[1])).any():
+            raise ValueError(f"actions must be integers in 0..{self._allowed.shape[1] - 1}, got {chosen.tolist()}")
+        self._actions = chosen.astype(np.int64)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Observations, rewards float32 [games], ends bool [games], and an info a game."""
+        actions, games = self._actions, np.arange(self.num_envs)
+        asks = np.flatnonzero(actions < self.questions)
+        guesses = np.flatnonzero(actions >= self.questions)
+        solved = np.zeros(self.num_envs, dtype=bool)
+        solved[guesses] = actions[guesses] - self.questions == self._animal[guesses]
+        repeated = ~self._allowed[games, actions]
+        self._history[games, self._calls] = actions
+        self._calls += 1
+        self._allowed[games, actions] = False
+        fresh = asks[~repeated[asks]]
+        for level, likelihood in enumerate(self._likelihoods):
+            mine = fresh[self._level[fresh] == level]
+            answers = self._row[mine, actions[mine]]
+            self._belief[mine] = likelihood.updated(self._belief[mine], actions[mine], answers)
+        wrong = guesses[~solved[guesses]]
+        self._belief[wrong] = without(self._belief[wrong], self._place[actions[wrong] - self.questions])
+        for game in np.flatnonzero(~self._belief.any(axis=1)).tolist():
+            self._belief[game] = self._contradicted(game)
+        ends = solved | (self._calls >= BUDGET)
+        rewards = np.where(ends, np.maximum(solved - COST * self._calls, 0), 0).astype(np.float32)
+        return self._finish(solved, ends, rewards)
+
+    def _finish(self, solved: np.ndarray, ends: np.ndarray, rewards: np.ndarray) -> VecEnvStepReturn:
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        over = np.flatnonzero(ends)
+        if over.size:
+            last = self._observe()
+            for game in over.tolist():
+                infos[game] = {
+                    "terminal_observation": rows(last, game),
+                    "TimeLimit.truncated": False,
+                    "calls": int(self._calls[game]),
+                    "solved": bool(solved[game]),
+                    "round_score": float(rewards[game]),
+                    "episode": {"r": float(rewards[game]), "l": int(self._calls[game]), "t": 0.0},
+                }
+            self._start(over)
+        return self._observe(), rewards, ends, infos
+
+    def _start(self, games: np.ndarray) -> None:
+        for game in games:
+            random = self._random[game]
+            self._animal[game] = self.hidden[random.integers(len(self.hidden))]
+            self._row[game] = platform_row(self.margin[self._animal[game]], float(self.noise[game]), random)
+        self._belief[games] = 1.0 / len(self.candidates)
+        self._calls[games] = 0
+        self._history[games] = -1
+        self._allowed[games] = False
+        self._allowed[games, : self.questions] = True
+        self._allowed[games[:, None], self.questions + self.candidates[None]] = True
+
+    def _contradicted(self, game: int) -> np.ndarray:
+        calls = self._history[game, : self._calls[game]]
+        asked = np.unique(calls[calls < self.questions])
+        excluded = ~self._allowed[game, self.questions + self.candidates]
+        return self._likelihoods[self._level[game]].likeliest_by_margin(asked, self._row[game, asked], excluded)
+
+    def _observe(self) -> Observation:
+        return self._observer.observe(self._belief, ~self._allowed[:, : self.questions], self._calls, self._level)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the running games are, generators included; `restore` brings it back."""
+        generators = json.dumps([random.bit_generator.state for random in self._random])
+        return {**{name: getattr(self, f"_{name}").copy() for name in _STATE}, "generators": np.array(generators)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave. Raises ValueError where it belongs to other games."""
+        for name in _STATE:
+            if state[name].shape != getattr(self, f"_{name}").shape:
+                raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
+        for name in _STATE:
+            setattr(self, f"_{name}", state[name].copy())
+        for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
+            random.bit_generator.state = generator
+
+    def action_masks(self) -> np.ndarray:
+        """Which actions can still help, bool [games, questions + animals]; see `CabinetEnv.action_masks`."""
+        return self._allowed
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """The one method that a maskable algorithm asks for: `action_masks`, a row a game."""
+        if method_name != "action_masks":
+            raise AttributeError(f"the rounds have no method {method_name!r} of their own")
+        return list(self._allowed[list(self._get_indices(indices))])
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute shared by all games, repeated for each."""
+        value = getattr(self, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Not offered: the games share one world."""
+        raise AttributeError(f"{attr_name!r} cannot be set game by game")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
+        """No game is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def close(self) -> None:
+        """Nothing to release."""

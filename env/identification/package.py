@@ -1,0 +1,155 @@
+"""A package: the folder with both pools, the splits and the oracle matrix that everything else plays on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from env.errors import UserError
+from env.files import read_bytes
+from env.identification.matrix import Curve, Matrix, load_matrix
+from env.identification.pools import Pool, decode, read_pool, read_split
+
+EMBEDDED = Path(__file__).parents[1] / "data" / "cabinet"
+"""The package that is used where none is named."""
+
+DEFAULT_NOISE = 0.10
+"""Noise assumed for a package that nobody compared with another measurement, in margin units."""
+
+AnswerModel = Literal["auto", "gaussian", "measured"]
+"""How answers of a platform are predicted: `auto` is what the package's matrix recorded as the better one."""
+
+SPLITS = ("hidden", "dev", "test1", "all")
+
+
+@dataclass(frozen=True)
+class Package:
+    """Pools, splits and matrix of one folder."""
+
+    path: Path
+    animals: Pool
+    questions: Pool
+    dev: np.ndarray
+    """Animal identifiers, int64 [rounds]."""
+    test1: np.ndarray
+    stored: Matrix | None
+    """None where `matrix.npz` does not exist yet."""
+
+    @property
+    def matrix(self) -> Matrix:
+        """The measured matrix; raises UserError where there is none yet."""
+        if self.stored is None:
+            raise UserError(
+                f"{self.path}: no matrix.npz yet; measure it with 'wilkins oracle build --package {self.path}' "
+                f"or bring one in with 'wilkins import-matrix TABLE --package {self.path}'"
+            )
+        return self.stored
+
+    @property
+    def noise(self) -> float:
+        """Noise that a platform is expected to have, in margin units: measured, else `DEFAULT_NOISE`."""
+        measured = self.matrix.noise
+        return DEFAULT_NOISE if measured is None else measured
+
+    def flip_curve(self, model: AnswerModel, noise: float) -> Curve | None:
+        """Flip curve that predicts a platform's answers at `noise`; None where Gaussian noise does.
+
+        A curve was measured at the package's own noise: `auto` is Gaussian at any other. Raises UserError for
+        `measured` at another noise, or without a curve on record.
+        """
+        curve = self.matrix.flip_curve
+        if model == "measured" and curve is None:
+            raise UserError(
+                f"{self.path}: no measured flip curve; measure a second matrix and record how it differs with "
+                f"'wilkins oracle compare {self.path} OTHER --write-noise', or use --answer-model gaussian"
+            )
+        if model == "measured" and noise != self.noise:
+            raise UserError(
+                f"{self.path}: its flip curve was measured at noise {self.noise:g}, not {noise:g}; "
+                f"give --noise {self.noise!r}, or --answer-model gaussian"
+            )
+        measured = model == "measured" or (model, self.matrix.answer_model, noise) == ("auto", "measured", self.noise)
+        return curve if measured else None
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        """Animals in neither split: the ones that a platform draws from, int64, ascending.
+
+        Equal names are one animal: the second line of a dev animal is not hidden either.
+        """
+        seen = {self.animals.names[animal_id] for split in (self.dev, self.test1) for animal_id in split}
+        return np.array([i for i, name in enumerate(self.animals.names) if name not in seen], dtype=np.int64)
+
+    def split(self, name: str) -> np.ndarray:
+        """Animal identifiers of `hidden`, `dev`, `test1` or `all`, int64 [animals].
+
+        Raises UserError for another name, an empty split, or animals without measured answers.
+        """
+        if name not in SPLITS:
+            raise UserError(f"unknown split {name!r}; choose one of {', '.join(SPLITS)}")
+        ids = np.arange(len(self.animals)) if name == "all" else getattr(self, name)
+        return self.measured(ids, f"the {name} split")
+
+    def candidates(self, choice: str) -> np.ndarray:
+        """Animals with prior mass, ascending: a split's name, or the path of a text or CSV file of animal names."""
+        if choice in SPLITS:
+            return np.sort(self.split(choice))
+        path = Path(choice)
+        if not path.exists():
+            raise UserError(f"candidates {choice!r}: neither a split ({', '.join(SPLITS)}) nor a file")
+        if path.suffix.lower() == ".csv":
+            ids = read_split(path, self.animals)
+        else:
+            lines = decode(read_bytes(path, "the candidates"), path).splitlines()
+            named = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+            ids = np.array(
+                [self.animals.find(line, where=f"{path}: line {number}") for number, line in named], np.int64
+            )
+        return self.measured(np.unique(ids), f"the candidates of {path}")
+
+    def measured(self, ids: np.ndarray, what: str) -> np.ndarray:
+        """`ids`, when there are any and the matrix is complete for them; raises UserError otherwise."""
+        if ids.size == 0:
+            raise UserError(f"{self.path}: {what} is empty; at least one animal is needed")
+        holes = np.isnan(self.matrix.margin[ids]).any(axis=1)
+        if holes.any():
+            first = self.animals.names[ids[holes][0]]
+            raise UserError(
+                f"{self.path}: {int(holes.sum())} of {ids.size} animals of {what} have answers that were not measured "
+                f"(NaN), the first is {first!r}; finish the matrix with 'wilkins oracle build'"
+            )
+        return ids
+
+
+def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Package:
+    """Package in a folder (the embedded one when None). A missing `matrix.npz` is not an error here.
+
+    `matrix=False` leaves `matrix.npz` unread, for those who are about to replace it.
+    Raises UserError for anything missing, unreadable, or contradictory in it.
+    """
+    folder = EMBEDDED if path is None else Path(path)
+    if not folder.is_dir():
+        raise UserError(
+            f"no package folder {folder}; a package holds animals_pool.txt, questions_pool.txt, dev.csv, test1.csv"
+        )
+    animals = read_pool(folder / "animals_pool.txt", "animals")
+    questions = read_pool(folder / "questions_pool.txt", "questions")
+    dev = read_split(folder / "dev.csv", animals)
+    test1 = read_split(folder / "test1.csv", animals)
+    both = np.intersect1d(dev, test1)
+    if both.size:
+        raise UserError(
+            f"{folder}: dev.csv and test1.csv overlap: {animals.names[both[0]]!r} and {both.size - 1} more are in both"
+        )
+    table = folder / "matrix.npz"
+    stored = load_matrix(table, animals, questions) if matrix and table.exists() else None
+    return Package(folder, animals, questions, dev, test1, stored)
+
+
+def with_matrix(package: Package, matrix: Matrix) -> Package:
+    """The same pools and splits, answered by another matrix (a platform's, say)."""
+    return replace(package, stored=matrix)

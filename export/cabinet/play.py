@@ -1,0 +1,189 @@
+"""Play in the terminal: the policy asks, a person answers for an animal in mind; at the end, what was believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from env.cabinet.rules import BUDGET, round_score
+from env.errors import UserError
+from env.identification.belief import Likelihood, entropy, without
+from env.identification.package import Package, load_package
+from env.identification.pools import Pool
+from export.cabinet.graph import ASK, GUESS, STOP, Graph, read_graph
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of a round and its answer."""
+
+    kind: int
+    value: int
+    """question_id of an ask, animal_id of a guess."""
+    yes: bool
+
+
+def follow(graph: Graph, answers: list[bool]) -> tuple[list[Step], int]:
+    """Steps of a round along `answers`, and the node that waits for the next one (-1: the round has ended)."""
+    steps: list[Step] = []
+    node = graph.root
+    for yes in answers:
+        kind, value = int(graph.kind[node]), int(graph.value[node])
+        steps.append(Step(kind, value, yes))
+        node = int(graph.yes[node] if yes else graph.no[node])
+        if (kind == GUESS and yes) or len(steps) == BUDGET or node < 0 or graph.kind[node] == STOP:
+            return steps, -1
+    return steps, -1 if graph.kind[node] == STOP else node
+
+
+def belief_after(likelihood: Likelihood, candidates: np.ndarray, steps: list[Step]) -> np.ndarray:
+    """Posterior over `candidates` (int64 [n]) after `steps`, float64 [n]; an answer heard twice counts once."""
+    belief = likelihood.prior(1)
+    excluded = np.zeros(len(candidates), bool)
+    heard: dict[int, bool] = {}
+    for step in steps:
+        if step.kind == GUESS:
+            ruled_out = (candidates == step.value) != step.yes
+            excluded |= ruled_out
+            for place in np.flatnonzero(ruled_out):
+                belief = without(belief, np.array([place]))
+        elif step.value not in heard:
+            heard[step.value] = step.yes
+            belief = likelihood.updated(belief, np.array([step.value]), np.array([step.yes]))
+    if belief.sum() == 0:
+        asked, answers = np.array(list(heard), np.int64), np.array(list(heard.values()), bool)
+        return likelihood.likeliest_by_margin(asked, answers, excluded)
+    return belief[0]
+
+
+def play(
+    policy: Path,
+    package: Path | None = None,
+    candidates: str = "hidden",
+    noise: float | None = None,
+) -> int:
+    """Play against a policy in the terminal: think of an animal, answer y or n; u takes an answer back, q leaves.
+
+    Args:
+        policy: Run folder, policy.json or submission archive.
+        package: Folder of pools and matrix; the embedded one when left out.
+        candidates: Animals that the policy may believe in: hidden, dev, test1, all, or a file of animal names.
+        noise: Standard deviation of a platform's margin difference that beliefs assume; the package's own when left out.
+    """
+    world = load_package(package)
+    graph = read_graph(policy, world.animals, world.questions)
+    if noise is not None and not 0 <= noise < float("inf"):
+        raise UserError(f"--noise {noise} is no standard deviation; give 0 or more, in margin units")
+    ids = world.candidates(candidates)
+    likelihood = Likelihood.from_margins(world.matrix.signed_margin()[ids], world.noise if noise is None else noise)
+    console = Console(highlight=False)
+    console.print(
+        f"Think of one of {len(ids)} animals. [bold]y[/] yes, [bold]n[/] no, [bold]u[/] undo, [bold]q[/] leave.\n"
+    )
+    answers: list[bool] = []
+    while True:
+        steps, node = follow(graph, answers)
+        if node < 0:
+            break
+        belief = belief_after(likelihood, ids, steps)
+        console.print(_question(world, graph, node, len(steps), belief))
+        reply = _ask(console, "y, n, u or q: ", ("y", "n", "u", "q"))
+        if reply == "q":
+            return 0
+        if reply == "u":
+            answers = answers[:-1]
+        else:
+            answers = [*answers, reply == "y"]
+    console.print(_summary(world, ids, likelihood, steps))
+    _parted(console, world, steps)
+    return 0
+
+
+def _question(package: Package, graph: Graph, node: int, calls: int, belief: np.ndarray) -> Group:
+    kind, value = int(graph.kind[node]), int(graph.value[node])
+    left = 2.0 ** float(entropy(belief[None])[0])
+    share = np.log2(max(left, 1.0)) / np.log2(max(len(belief), 2))
+    gauges = Table.grid(padding=(0, 2))
+    gauges.add_row("calls used", ProgressBar(total=BUDGET, completed=calls, width=30), f"{calls} of {BUDGET}")
+    gauges.add_row("animals left", ProgressBar(total=1.0, completed=share, width=30), f"about {left:.3g}")
+    title = f"call {calls + 1}" + (", a guess" if kind == GUESS else "")
+    return Group(
+        Panel(Text(_words(package, kind, value), style="bold"), title=title, title_align="left", width=72), gauges
+    )
+
+
+def _summary(package: Package, candidates: np.ndarray, likelihood: Likelihood, steps: list[Step]) -> Group:
+    solved = bool(steps) and steps[-1].kind == GUESS and steps[-1].yes
+    table = Table(title="What it believed", title_justify="left")
+    table.add_column("call", justify="right")
+    table.add_column("question")
+    table.add_column("answer")
+    table.add_column("left", justify="right")
+    table.add_column("likeliest then")
+    for call in range(1, len(steps) + 1):
+        step = steps[call - 1]
+        belief = belief_after(likelihood, candidates, steps[:call])
+        order = np.argsort(-belief, kind="stable")[:3]
+        likeliest = ", ".join(f"{package.animals.names[candidates[at]]} {belief[at]:.1%}" for at in order if belief[at])
+        left = 2.0 ** float(entropy(belief[None])[0])
+        words = escape(_words(package, step.kind, step.value))
+        table.add_row(str(call), words, "yes" if step.yes else "no", f"{left:.3g}", escape(likeliest))
+    score = round_score(solved, len(steps))
+    verdict = "Found" if solved else "Not found: you win"
+    return Group(Text(f"\n{verdict} after {len(steps)} calls, round score {score:.2f}.\n", style="bold"), table)
+
+
+def _parted(console: Console, package: Package, steps: list[Step]) -> None:
+    """Ask which animal it was, and show where the answers parted from the oracle's."""
+    while name := _line(console, "I was thinking of (Enter to leave): ", at_end="").strip():
+        try:
+            animal = package.animals.find(name)
+        except UserError as error:
+            console.print(escape(str(error)))
+        else:
+            matrix = package.matrix
+            if np.isnan(matrix.margin[animal]).any():
+                console.print(f"The oracle was not asked everything about {escape(package.animals.names[animal])}.")
+                return
+            asks = [step for step in steps if step.kind == ASK]
+            parted = [step for step in asks if bool(matrix.answer[animal, step.value]) != step.yes]
+            console.print(f"The oracle would have answered {len(parted)} of {len(asks)} questions otherwise.")
+            for step in parted:
+                margin = float(matrix.margin[animal, step.value])
+                yours, other = ("yes", "no") if step.yes else ("no", "yes")
+                words = escape(_words(package, step.kind, step.value))
+                console.print(f"  {words} you {yours}, the oracle {other} (margin {margin:+.2f})")
+            return
+
+
+def _words(package: Package, kind: int, value: int) -> str:
+    pool: Pool = package.animals if kind == GUESS else package.questions
+    name = pool.names[value]
+    if kind == GUESS:
+        return f"Is it {'an' if name[0] in 'aeiou' else 'a'} {name}?"
+    return name[0].upper() + name[1:]
+
+
+def _ask(console: Console, prompt: str, choices: tuple[str, ...]) -> str:
+    while True:
+        reply = _line(console, prompt).strip().lower()[:1]
+        if reply in choices:
+            return reply
+
+
+def _line(console: Console, prompt: str, at_end: str | None = None) -> str:
+    """One line of the terminal; `at_end` stands for it where the input has ended, which else is a UserError."""
+    try:
+        return console.input(prompt, markup=False)
+    except EOFError:
+        if at_end is not None:
+            return at_end
+        raise UserError("the answers ended before the round did; answer y or n to each call, q leaves") from None

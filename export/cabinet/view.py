@@ -1,0 +1,177 @@
+"""One HTML page of policies: gathers what the page shows and puts it into the template that ships in page/."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+from rich.console import Console
+
+from env.cabinet.rules import BUDGET, COST, limit, limit_calls
+from env.errors import UserError
+from env.files import write_whole
+from env.identification.belief import FLOOR
+from env.identification.package import Package, load_package
+from export.cabinet.evaluate import platform_probability
+from export.cabinet.graph import Graph, read_graph
+from export.cabinet.score import expected, walk
+
+NOISE_LEVELS = (0.0, 0.05, 0.10, 0.20, 0.30)
+"""Noise at which every policy is scored for the page's curve, in margin units."""
+
+_QUANTA = 32767
+_PLACE = "{{DATA}}"
+
+
+def view(
+    policies: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    package: Path | None = None,
+    candidates: str = "hidden",
+    noise: float | None = None,
+    out: Path | None = None,
+) -> int:
+    """Write one HTML page that plays, explains and compares policies; it opens from disk, without a network.
+
+    Args:
+        policies: Run folders, policy.json files or submission archives of the same pools.
+        package: Folder of pools and matrix; the embedded one when left out.
+        candidates: Animals that rounds hide: hidden, dev, test1, all, or a file of animal names.
+        noise: Standard deviation of a platform's margin difference; the package's own when left out.
+        out: File to write; policy.html in the first run folder, or beside the first policy, when left out.
+    """
+    if not policies:
+        raise UserError("no policy named; give one or more run folders or policy.json files")
+    world = load_package(package)
+    graphs: dict[str, Graph] = {}
+    for path in policies:
+        graphs[_name(path, graphs)] = read_graph(path, world.animals, world.questions)
+    if noise is not None and not 0 <= noise < float("inf"):
+        raise UserError(f"--noise {noise} is no standard deviation; give 0 or more, in margin units")
+    ids = world.candidates(candidates)
+    target = out or (policies[0] if policies[0].is_dir() else policies[0].parent) / "policy.html"
+    if target.is_dir():
+        raise UserError(f"--out {target} is a folder; name the file to write")
+    content = page(graphs, world, ids, noise, choice=candidates)
+    write_whole(target, content)
+    Console().print(f"{target}  [dim]{len(content.encode()) / 1e6:.2f} MB, {len(graphs)} of {len(ids)} candidates[/]")
+    return 0
+
+
+def page(
+    graphs: Mapping[str, Graph],
+    package: Package,
+    candidates: np.ndarray,
+    noise: float | None = None,
+    choice: str = "hidden",
+) -> str:
+    """The page of named `graphs` as one self-contained HTML text; the same arguments give the same text.
+
+    `candidates` are the animals that rounds hide, int64 [n]; `noise` (margin units, the package's when None)
+    is what beliefs and expectations assume; `choice` says in words which animals they are.
+    """
+    template = (files("export") / "page" / "page.html").read_text(encoding="utf-8")
+    data = page_data(graphs, package, candidates, package.noise if noise is None else noise, choice)
+    before, after = template.split(_PLACE)
+    return before + embedded_json(data) + after
+
+
+def embedded_json(data: object) -> str:
+    """JSON that may stand inside a script element: `<`, `>` and `&` are written as escapes, so no name ends it."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def page_data(
+    graphs: Mapping[str, Graph], package: Package, candidates: np.ndarray, noise: float, choice: str
+) -> dict[str, object]:
+    """What the page holds, ready for JSON: names, quantised margins, graphs, scores per candidate and noise level."""
+    margin = package.matrix.signed_margin()[candidates]
+    quantised, scale = quantise(margin)
+    twin, differ = _nearest(package.matrix.answer[candidates])
+    levels = sorted({*NOISE_LEVELS, float(noise)})
+    policies = []
+    for name, graph in graphs.items():
+        outcomes = [expected(graph, platform_probability(package, candidates, level), candidates) for level in levels]
+        at_noise = outcomes[levels.index(noise)]
+        policies.append(
+            {
+                "name": name,
+                "root": graph.root,
+                "kind": _base64(graph.kind, "<u1"),
+                "value": _base64(graph.value, "<i2"),
+                "yes": _base64(graph.yes, "<i2"),
+                "no": _base64(graph.no, "<i2"),
+                "solved": _base64(at_noise.solved, "<f4"),
+                "calls": _base64(at_noise.calls, "<f4"),
+                "score": _base64(at_noise.score, "<f4"),
+                "curve": [round(100 * float(outcome.score.mean()), 4) for outcome in outcomes],
+                "measured": round(100 * float(walk(graph, package.matrix.answer, candidates).score.mean()), 4),
+            }
+        )
+    return {
+        "package": package.path.name,
+        "model": str(package.matrix.provenance.get("model", "")),
+        "choice": choice,
+        "animals": package.animals.names,
+        "questions": package.questions.names,
+        "candidates": candidates.tolist(),
+        "margins": _base64(quantised, "<i2"),
+        "scale": scale,
+        "budget": BUDGET,
+        "cost": COST,
+        "noise": float(noise),
+        "floor": FLOOR,
+        "limit": {"calls": limit_calls(len(candidates)), "score": limit(len(candidates))},
+        "levels": levels,
+        "twin": _base64(twin, "<i2"),
+        "differ": _base64(differ, "<u2"),
+        "policies": policies,
+    }
+
+
+def quantise(margin: np.ndarray) -> tuple[np.ndarray, float]:
+    """Margins as int16 multiples of a step, and that step: `margin` is near `steps * step`.
+
+    No margin becomes 0, since the sign is the answer. The step is the largest margin / 32,767: at most
+    0.0003 for margins to 10, far below any noise that matters.
+    """
+    step = float(np.abs(margin).max()) / _QUANTA or 1.0
+    steps = np.rint(margin.astype(np.float64) / step).astype(np.int16)
+    return np.where(steps == 0, np.where(margin > 0, 1, -1), steps).astype(np.int16), step
+
+
+def _nearest(answer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the other row that differs in the fewest answers (-1: there is none), and in how many."""
+    if len(answer) < 2:
+        return np.full(len(answer), -1), np.zeros(len(answer), np.int64)
+    yes = answer.astype(np.float32)
+    differ = (yes @ (1 - yes).T + (1 - yes) @ yes.T).astype(np.int64)
+    np.fill_diagonal(differ, answer.shape[1] + 1)
+    twin = differ.argmin(axis=1)
+    return twin, differ[np.arange(len(answer)), twin]
+
+
+def _base64(array: np.ndarray, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).astype(kind).tobytes()).decode()
+
+
+def _name(path: Path, taken: Mapping[str, Graph]) -> str:
+    """What a policy is called on the page: its run's folder, or its own name; a number tells equal ones apart."""
+    resolved = path.resolve()
+    name = (
+        resolved.parent.name
+        if resolved.name in ("policy.json", "submission.zip")
+        else resolved.name
+        if path.is_dir()
+        else resolved.stem
+    )
+    number, wanted = 2, name or "policy"
+    while (name or "policy") in taken:
+        name, number = f"{wanted} {number}", number + 1
+    return name or "policy"
