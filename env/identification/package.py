@@ -25,6 +25,9 @@ AnswerModel = Literal["auto", "gaussian", "measured"]
 
 SPLITS = ("hidden", "dev", "test1", "all")
 
+KINDS = ("animals", "keywords")
+"""What a package's secrets are; the file KIND_pool.txt lists them."""
+
 
 @dataclass(frozen=True)
 class Package:
@@ -32,12 +35,18 @@ class Package:
 
     path: Path
     animals: Pool
+    """What may be hidden: animals, or keywords where the package's `kind` is that."""
     questions: Pool
     dev: np.ndarray
     """Animal identifiers, int64 [rounds]."""
     test1: np.ndarray
     stored: Matrix | None
     """None where `matrix.npz` does not exist yet."""
+
+    @property
+    def kind(self) -> str:
+        """`animals` or `keywords`: what its secrets are."""
+        return self.animals.kind
 
     @property
     def matrix(self) -> Matrix:
@@ -54,6 +63,10 @@ class Package:
         """Noise that a platform is expected to have, in margin units: measured, else `DEFAULT_NOISE`."""
         measured = self.matrix.noise
         return DEFAULT_NOISE if measured is None else measured
+
+    def noise_source(self, noise: float) -> Literal["measured", "assumed"]:
+        """Whether `noise` is what a second measurement found for this package; any other value is assumed."""
+        return "assumed" if self.matrix.noise is None or noise != self.matrix.noise else "measured"
 
     def flip_curve(self, model: AnswerModel, noise: float) -> Curve | None:
         """Flip curve that predicts a platform's answers at `noise`; None where Gaussian noise does.
@@ -128,6 +141,7 @@ class Package:
 def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Package:
     """Package in a folder (the embedded one when None). A missing `matrix.npz` is not an error here.
 
+    A keywords package has `keywords_pool.txt` for `animals_pool.txt`; it may do without the splits.
     `matrix=False` leaves `matrix.npz` unread, for those who are about to replace it.
     Raises UserError for anything missing, unreadable, or contradictory in it.
     """
@@ -136,10 +150,11 @@ def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Pack
         raise UserError(
             f"no package folder {folder}; a package holds animals_pool.txt, questions_pool.txt, dev.csv, test1.csv"
         )
-    animals = read_pool(folder / "animals_pool.txt", "animals")
-    questions = read_pool(folder / "questions_pool.txt", "questions")
-    dev = read_split(folder / "dev.csv", animals)
-    test1 = read_split(folder / "test1.csv", animals)
+    animals, questions = read_pools(folder)
+    dev, test1 = (
+        read_split(path, animals) if animals.kind == "animals" or path.exists() else np.empty(0, np.int64)
+        for path in (folder / "dev.csv", folder / "test1.csv")
+    )
     both = np.intersect1d(dev, test1)
     if both.size:
         raise UserError(
@@ -148,6 +163,15 @@ def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Pack
     table = folder / "matrix.npz"
     stored = load_matrix(table, animals, questions) if matrix and table.exists() else None
     return Package(folder, animals, questions, dev, test1, stored)
+
+
+def read_pools(folder: Path) -> tuple[Pool, Pool]:
+    """What may be hidden and what may be asked in a package folder; raises UserError for a folder of two kinds."""
+    found = [kind for kind in KINDS if (folder / f"{kind}_pool.txt").exists()]
+    if len(found) > 1:
+        raise UserError(f"{folder}: both animals_pool.txt and keywords_pool.txt; give each game a folder of its own")
+    kind = found[0] if found else KINDS[0]
+    return read_pool(folder / f"{kind}_pool.txt", kind), read_pool(folder / "questions_pool.txt", "questions")
 
 
 def with_matrix(package: Package, matrix: Matrix) -> Package:

@@ -1,4 +1,4 @@
-"""The two pools and the splits: reading, normalising, identifying. Knows nothing of matrices or games."""
+"""The pools and the splits: reading, normalising, identifying. Knows nothing of matrices or games."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pool:
     """A list of normalised names; an identifier is the zero-based position in it."""
 
     kind: str
-    """`animals` or `questions`."""
+    """`animals`, `keywords` or `questions`."""
     names: tuple[str, ...]
     sha256: str
     """The published digest where the bytes give it, else the digest of the normalised lines."""
@@ -39,7 +39,7 @@ class Pool:
     @property
     def official(self) -> bool:
         """Whether this is the list that the platform scores."""
-        return self.sha256 == OFFICIAL[self.kind][1]
+        return self.kind in OFFICIAL and self.sha256 == OFFICIAL[self.kind][1]
 
     def find(self, name: str, where: str = "") -> int:
         """Identifier of `name` (normalised first; the first position of a duplicate).
@@ -84,7 +84,7 @@ def make_pool(kind: str, names: Sequence[str], raw: bytes = b"", where: str = ""
             ),
             stacklevel=2,
         )
-    size, published = OFFICIAL[kind]
+    size, published = OFFICIAL.get(kind, (0, ""))
     forms = candidate_digests(raw, names)
     if published in forms.values():
         sha256 = published
@@ -124,20 +124,21 @@ def decode(raw: bytes, path: Path) -> str:
 
 
 def read_split(path: Path, animals: Pool) -> np.ndarray:
-    """Animal identifiers of a CSV with a column `animal`, int64 [rounds], in file order.
+    """Animal identifiers of a CSV with a column `animal` (`keyword` for those), int64 [rounds], in file order.
 
     Raises UserError for a missing column, an unknown or repeated animal (with its line), or no rows.
     """
     text = decode(read_bytes(path, f"the {path.stem} split"), path)
+    column = animals.kind.removesuffix("s")
     rows = csv.DictReader(io.StringIO(text, newline=""))
     try:
-        if "animal" not in [name.strip().lower() for name in rows.fieldnames or []]:
+        if column not in [name.strip().lower() for name in rows.fieldnames or []]:
             found_instead = str(rows.fieldnames)[:80] if rows.fieldnames else "an empty file"
-            raise UserError(f"{path}: no column 'animal' in the first line; found {found_instead}")
+            raise UserError(f"{path}: no column {column!r} in the first line; found {found_instead}")
         rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or []]
         found: dict[int, int] = {}
         for row in rows:
-            name = row["animal"] or ""
+            name = row[column] or ""
             if not name.strip():
                 continue
             animal_id = animals.find(name, where=f"{path}: line {rows.line_num}")

@@ -16,7 +16,7 @@ from rich.table import Table
 from env.errors import UserError
 from env.identification.package import load_package
 from env.oracle.model import find_source, load_model, load_tokenizer
-from env.oracle.prompt import NEW_TOKENS, PROMPT, ChatPrompts, read_reply
+from env.oracle.prompt import NEW_TOKENS, PROMPT, ChatPrompts, fill, read_reply
 from env.oracle.trie import grow
 
 MODELS = Path("build/models")
@@ -144,7 +144,7 @@ def _drain(oracle: Any, wanted: list[Any], questions: Sequence[str]) -> None:
 
 def _one_prompt(model: Any, tokenizer: Any, animal: str, question: str) -> tuple[bool, int]:
     """The official way: one prompt, generate, 5 tokens; the reading, and the tokens that were pushed."""
-    message = [{"role": "user", "content": PROMPT.format(animal=animal, question=question)}]
+    message = [{"role": "user", "content": fill(PROMPT, animal, question)}]
     inputs = tokenizer.apply_chat_template(
         message, add_generation_prompt=True, return_tensors="pt", return_dict=True
     ).to(model.device)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -16,8 +16,8 @@ from env.errors import UserError
 from env.files import read_bytes
 from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
-from env.identification.package import EMBEDDED, SPLITS, Package, load_package
-from env.identification.pools import Pool, decode, read_pool, read_split
+from env.identification.package import EMBEDDED, SPLITS, Package, load_package, read_pools
+from env.identification.pools import Pool, decode, read_split
 from env.oracle.journal import Journal, sole_writer
 from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
 
@@ -32,6 +32,7 @@ def build(
     dtype: str = "auto",
     device: str = "auto",
     gguf: Path | None = None,
+    prompt: Literal["animals", "keywords"] | None = None,
     animals: str = "all",
     questions: Path | None = None,
     matrix: str = "matrix.npz",
@@ -47,7 +48,9 @@ def build(
         dtype: auto (bfloat16 on a GPU, float32 on a CPU), bfloat16, float16 or float32.
         device: auto, cpu, cuda or cuda:N.
         gguf: A model in GGUF form instead, dequantised to dtype.
-        animals: all, hidden, dev, test1, or a text or CSV file of animal names.
+        prompt: animals is the official prompt of the animal game, keywords that of 20 questions; by default the
+            one that goes with the package's pool.
+        animals: all, hidden, dev, test1, or a text or CSV file of the names of animals (or keywords).
         questions: Text file of question names; all questions by default.
         matrix: Name of the matrix file in the package.
     """
@@ -61,22 +64,25 @@ def build(
         stored = _stored(path, found)
         journal_path = path.with_suffix(".journal")
         if not journal_path.exists() and stored.measured[np.ix_(animal_ids, question_ids)].all():
-            console.print(f"{path}: nothing is missing for {animal_ids.size} animals x {question_ids.size} questions")
+            console.print(
+                f"{path}: nothing is missing for {animal_ids.size} {found.kind} x {question_ids.size} questions"
+            )
             return 0
         source = find_source(model, revision, gguf, dtype, device)
         console.print(f"loading {source.name} ({source.dtype}, {source.device})")
         tokenizer = load_tokenizer(source)
         from env.oracle.measure import Oracle  # imports torch
-        from env.oracle.prompt import ChatPrompts
+        from env.oracle.prompt import PROMPTS, ChatPrompts
 
-        prompts = ChatPrompts(tokenizer)
+        asked = prompt or found.kind
+        prompts = ChatPrompts(tokenizer, PROMPTS[asked])
         identity = {
             "model": source.name,
             "revision": source.revision,
             "dtype": source.dtype,
+            "prompt": asked,
             "prompt_sha256": prompts.sha256,
-            "animals_sha256": found.animals.sha256,
-            "questions_sha256": found.questions.sha256,
+            **_digests(found),
         }
         _check_same(path, stored, identity)
         journal = Journal(journal_path, identity, stored.margin.shape)
@@ -143,8 +149,11 @@ def _stored(path: Path, package: Package) -> Matrix:
     if path.exists():
         return load_matrix(path, package.animals, package.questions)
     shape = (len(package.animals), len(package.questions))
-    pools = {"animals_sha256": package.animals.sha256, "questions_sha256": package.questions.sha256}
-    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), pools)
+    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), _digests(package))
+
+
+def _digests(package: Package) -> dict[str, str]:
+    return {f"{pool.kind}_sha256": pool.sha256 for pool in (package.animals, package.questions)}
 
 
 def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None:
@@ -168,6 +177,8 @@ def _chosen_animals(package: Package, choice: str) -> np.ndarray:
         return np.arange(len(package.animals))
     if choice in SPLITS:
         ids: np.ndarray = getattr(package, choice)
+        if ids.size == 0:
+            raise UserError(f"--animals {choice}: that split of {package.path} is empty; give another, or a file")
         return ids
     path = Path(choice)
     if not path.is_file():
@@ -206,7 +217,7 @@ def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:
     measured = stored.measured
     console.print(
         f"{found.path / matrix}: {int(measured.sum())} of {measured.size} pairs measured, "
-        f"{int(measured.all(axis=1).sum())} of {len(found.animals)} animals whole"
+        f"{int(measured.all(axis=1).sum())} of {len(found.animals)} {found.kind} whole"
     )
     for key, value in sorted(stored.provenance.items()):
         if key == "flip_curve":
@@ -231,7 +242,7 @@ def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:
         table.add_row(names[one], f"{share[one]:.1%}", names[other], f"{shaky[other]:.1%}")
     console.print(table)
     groups = _equal_rows(stored)
-    console.print(f"animals that no policy can tell apart: {sum(map(len, groups))} in {len(groups)} groups")
+    console.print(f"{found.kind} that no policy can tell apart: {sum(map(len, groups))} in {len(groups)} groups")
     for group in groups:
         console.print("  " + ", ".join(found.animals.names[animal_id] for animal_id in group), markup=False)
     return 0
@@ -260,14 +271,13 @@ def compare(
     """
     first, second = _matrix_file(a), _matrix_file(b)
     folder = first.parent
-    animals = read_pool(folder / "animals_pool.txt", "animals")
-    questions = read_pool(folder / "questions_pool.txt", "questions")
+    animals, questions = read_pools(folder)
     local, other = load_matrix(first, animals, questions), load_matrix(second, animals, questions)
     if not (local.measured & other.measured).any():
         raise UserError(f"{first} and {second} share no measured pair; measure some animals in both")
     found, curve = difference(local, other), flip_curve(local, other)
     console = Console()
-    console.print(f"{found.pairs} pairs of {found.animals} animals are measured in both")
+    console.print(f"{found.pairs} pairs of {found.animals} {animals.kind} are measured in both")
     console.print(f"{found.flips} answers flip ({found.flips / found.pairs:.2%})")
     bits = bits_only(local) or bits_only(other)
     if not bits:

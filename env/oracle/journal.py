@@ -100,6 +100,7 @@ class Journal:
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise UserError(f"{self.path}: not a journal of this command; move it away to begin a new one")
+        found = {"prompt": "animals", **found}  # journals from before there was a choice
         for key, value in wanted.items():
             if found.get(key) != value:
                 raise UserError(

@@ -15,6 +15,23 @@ PROMPT = (
     "Answer with a single word, yes or no.\n"
     "Question: {question}"
 )
+"""The official prompt of the animal game, which the competition fixes."""
+
+KEYWORD_PROMPT = (
+    "You are answering a question in a game of 20 questions.\n"
+    "The keyword is: {keyword}.\n"
+    "Answer with a single word, yes or no.\n"
+    "Question: {question}"
+)
+
+PROMPTS = {"animals": PROMPT, "keywords": KEYWORD_PROMPT}
+"""What can be asked, by the name that `wilkins oracle build --prompt` takes."""
+
+
+def fill(prompt: str, secret: str, question: str) -> str:
+    """The one user message: `prompt` with `secret` where it says {animal} or {keyword}, and `question`."""
+    return prompt.format(animal=secret, keyword=secret, question=question)
+
 
 NEW_TOKENS = 5
 """A reply is at most this many tokens."""
@@ -43,27 +60,30 @@ def read_reply(text: str) -> bool:
 class ChatPrompts:
     """Token sequences of the chat prompts, exactly as the tokenizer makes them one at a time."""
 
-    def __init__(self, tokenizer: Any):
-        """Raises UserError for a tokenizer without a chat template."""
+    def __init__(self, tokenizer: Any, prompt: str = PROMPT):
+        """`prompt` is a text of `PROMPTS`, or any other with {question}, and {animal} or {keyword}.
+
+        Raises UserError for a tokenizer without a chat template.
+        """
         self.tokenizer = tokenizer
+        self.prompt = prompt
         if not getattr(tokenizer, "chat_template", None):
             raise UserError(
                 "the tokenizer has no chat template, so the official prompt cannot be made; choose a chat model (Instruct)"
             )
-        asked = PROMPT.format(animal="{animal}", question="{question}")
-        text = self._render(asked)
+        text = self._render(prompt)
         self.sha256 = hashlib.sha256(text.encode()).hexdigest()
         """Digest of the rendered prompt with the names left open: what a matrix is said to be measured with."""
-        self._head, _, self._tail = text.partition(asked)
+        self._head, _, self._tail = text.partition(prompt)
 
     def _render(self, content: str) -> str:
         message = [{"role": "user", "content": content}]
         text: str = self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
         return text
 
-    def tokens(self, animal: str, questions: Sequence[str]) -> list[list[int]]:
-        """Token ids of the prompt of `animal` with each of `questions`, in their order."""
-        contents = [PROMPT.format(animal=animal, question=question) for question in questions]
+    def tokens(self, secret: str, questions: Sequence[str]) -> list[list[int]]:
+        """Token ids of the prompt of an animal or keyword with each of `questions`, in their order."""
+        contents = [fill(self.prompt, secret, question) for question in questions]
         texts = [f"{self._head}{content}{self._tail}" for content in contents]
         # Rendering is ten times slower than tokenising, and templates put the message in as it is; one
         # that does more than that shows on a real prompt.

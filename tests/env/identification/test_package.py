@@ -43,6 +43,13 @@ def test_the_embedded_platform_covers_hidden_animals_only_and_flips_what_it_shou
     assert np.mean(platform.answer[rows] != package.matrix.answer[rows]) == pytest.approx(0.0138, abs=0.001)
 
 
+def test_only_the_noise_that_was_measured_is_called_so(make_package: MakePackage) -> None:
+    embedded, unknown = load_package(), load_package(make_package())
+    assert embedded.noise_source(embedded.noise) == "measured"
+    assert embedded.noise_source(0.1) == "assumed"
+    assert unknown.noise_source(unknown.noise) == "assumed"
+
+
 # What a package holds
 
 

@@ -25,6 +25,7 @@ pytest.importorskip("transformers", reason="needs wilkins[oracle]")
 from transformers import AutoTokenizer  # noqa: E402
 
 from env.oracle.measure import Oracle  # noqa: E402
+from env.oracle.prompt import PROMPTS, ChatPrompts  # noqa: E402
 from tests.reference import ReferenceInteractor  # noqa: E402
 from tests.tiny_model import make_model, make_tokenizer  # noqa: E402
 
@@ -97,6 +98,39 @@ def test_a_build_measures_everything_and_then_has_nothing_to_do(package, model_f
     assert build(package, model_folder) == 0
     assert "nothing is missing" in capsys.readouterr().out
     assert (package / "matrix.npz").read_bytes() == before
+
+
+def test_a_keywords_package_is_asked_about_with_its_own_prompt_and_never_mixed_with_another(
+    package, model_folder, monkeypatch
+):
+    (package / "animals_pool.txt").rename(package / "keywords_pool.txt")
+    for split in ("dev", "test1"):
+        (package / f"{split}.csv").unlink()
+    resume = stop_after(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        build(package, model_folder)
+    resume()
+    with pytest.raises(UserError, match="measured with prompt_sha256"):
+        build(package, model_folder, prompt="animals")
+    build(package, model_folder, prompt="keywords")
+    found = load_package(package)
+    assert found.kind == "keywords"
+    assert found.split("hidden").size == 5
+    assert found.matrix.measured.all()
+    assert found.matrix.provenance["prompt"] == "keywords"
+    asked = Oracle(
+        make_model(make_tokenizer()), ChatPrompts(AutoTokenizer.from_pretrained(model_folder), PROMPTS["keywords"])
+    )
+    told = list(asked.rows([(0, found.animals.names[0], np.arange(4))], found.questions.names))
+    np.testing.assert_allclose(told[0].margin, found.matrix.margin[0], atol=1e-4)
+    with pytest.raises(UserError, match=r"that split of .* is empty"):
+        build(package, model_folder, animals="dev")
+
+
+def test_a_package_of_animals_and_keywords_is_refused(package, model_folder):
+    (package / "keywords_pool.txt").write_text("soap\n")
+    with pytest.raises(UserError, match="a folder of its own"):
+        build(package, model_folder)
 
 
 def test_an_interrupt_leaves_the_finished_rows_in_the_matrix_and_the_rest_follows(package, model_folder, monkeypatch):
