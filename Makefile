@@ -32,15 +32,15 @@ check: .venv/installed-test
 clean:
 	rm -rf .venv build/lib build/bdist.* dist *.egg-info
 
-# The page's bundle: only who changes page/ needs Node.
+# The pages' bundles: only who changes page/ needs Node.
 .PHONY: page page-check
 
 page: page/node_modules/.package-lock.json
 	cd page && npm run --silent check && npm run --silent build
 
 page-check: page/node_modules/.package-lock.json
-	cd page && npm run --silent check && node build.mjs ../build/page.html
-	cmp build/page.html export/page/page.html
+	cd page && npm run --silent check && rm -rf ../build/page && node build.mjs ../build/page
+	for page in build/page/*.html; do cmp $$page export/page/$${page##*/} || exit 1; done
 
 page/node_modules/.package-lock.json: page/package-lock.json
 	cd page && npm ci --silent

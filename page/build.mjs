@@ -1,14 +1,15 @@
-// Builds the one asset that ships: export/page/page.html, with script and style inlined.
-// Usage: node build.mjs [OUTPUT]. The same sources and lock file give the same bytes.
+// Builds the assets that ship: ../export/page/NAME.html of each folder src/NAME with a main.ts and a style.css.
+// Usage: node build.mjs [FOLDER]. The same sources and lock file give the same bytes.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const output = resolve(process.argv[2] ?? `${here}/../export/page/page.html`);
+const here = fileURLToPath(new URL(".", import.meta.url));
+const folder = resolve(process.argv[2] ?? `${here}/../export/page`);
 
+/** The bundle of an entry, and the packages that are in it. */
 async function bundle(entry) {
   const result = await build({
     absWorkingDir: here,
@@ -19,40 +20,38 @@ async function bundle(entry) {
     target: "es2022",
     charset: "ascii", // a byte of the page never depends on how it is served
     legalComments: "none",
+    metafile: true,
     write: false,
   });
-  return result.outputFiles[0].text.trim();
+  const packages = Object.keys(result.metafile.inputs).flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
+  return { text: result.outputFiles[0].text.trim(), packages: [...new Set(packages)].sort() };
 }
 
-// The licences of what is bundled travel with it.
-const packages = Object.keys(JSON.parse(readFileSync(`${here}/package.json`, "utf8")).dependencies);
-const bundled = new Set(packages);
-for (const name of bundled) {
-  const { dependencies = {} } = JSON.parse(readFileSync(`${here}/node_modules/${name}/package.json`, "utf8"));
-  for (const dependency of Object.keys(dependencies)) bundled.add(dependency);
+/** The licences of what is bundled travel with it, each text once. */
+function licencesOf(packages) {
+  const byText = new Map();
+  for (const name of packages) {
+    const { version, license } = JSON.parse(readFileSync(`${here}/node_modules/${name}/package.json`, "utf8"));
+    const text = readFileSync(`${here}/node_modules/${name}/LICENSE`, "utf8").trim();
+    byText.set(text, [...(byText.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  const licences = [...byText].map(([text, names]) => `${names.join(", ")}\n\n${text}`).join("\n\n---\n\n");
+  if (licences.includes("-->")) throw new Error("a licence text would end the comment that holds it");
+  return licences || "none";
 }
-const notices = [...bundled].sort().map((name) => {
-  const folder = `${here}/node_modules/${name}`;
-  const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-  return { name, version, license, text: readFileSync(`${folder}/LICENSE`, "utf8").trim() };
-});
-const byText = Map.groupBy
-  ? Map.groupBy(notices, (notice) => notice.text)
-  : notices.reduce((map, notice) => map.set(notice.text, [...(map.get(notice.text) ?? []), notice]), new Map());
-const licences = [...byText]
-  .map(([text, group]) => `${group.map(({ name, version, license }) => `${name} ${version} (${license})`).join(", ")}\n\n${text}`)
-  .join("\n\n---\n\n");
-if (licences.includes("-->")) throw new Error("a licence text would end the comment that holds it");
 
-const script = await bundle("src/main.ts");
-const style = await bundle("src/style.css");
-if (/<\/script|<!--/i.test(script)) throw new Error("the script holds a sequence that would end its element");
-const digest = createHash("sha256").update(script).digest("base64");
-const page = readFileSync(`${here}/src/page.html`, "utf8")
-  .replace("{{SCRIPT_SHA256}}", () => digest)
-  .replace("{{STYLE}}", () => style)
-  .replace("{{SCRIPT}}", () => script)
-  .replace("{{LICENCES}}", () => licences);
-mkdirSync(dirname(output), { recursive: true });
-writeFileSync(output, page);
-console.log(`${output}: ${page.length} bytes`);
+mkdirSync(folder, { recursive: true });
+const template = readFileSync(`${here}/src/common/page.html`, "utf8");
+for (const name of readdirSync(`${here}/src`).sort()) {
+  if (!existsSync(`${here}/src/${name}/main.ts`)) continue;
+  const script = await bundle(`src/${name}/main.ts`);
+  const style = await bundle(`src/${name}/style.css`);
+  if (/<\/script|<!--/i.test(script.text)) throw new Error("the script holds a sequence that would end its element");
+  const page = template
+    .replace("{{SCRIPT_SHA256}}", () => createHash("sha256").update(script.text).digest("base64"))
+    .replace("{{STYLE}}", () => style.text)
+    .replace("{{SCRIPT}}", () => script.text)
+    .replace("{{LICENCES}}", () => licencesOf(script.packages));
+  writeFileSync(`${folder}/${name}.html`, page);
+  console.log(`${folder}/${name}.html: ${page.length} bytes`);
+}

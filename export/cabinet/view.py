@@ -75,7 +75,7 @@ def page(
     `candidates` are the animals that rounds hide, int64 [n]; `noise` (margin units, the package's when None)
     is what beliefs and expectations assume; `choice` says in words which animals they are.
     """
-    template = (files("export") / "page" / "page.html").read_text(encoding="utf-8")
+    template = (files("export") / "page" / "cabinet.html").read_text(encoding="utf-8")
     data = page_data(graphs, package, candidates, package.noise if noise is None else noise, choice)
     before, after = template.split(_PLACE)
     return before + embedded_json(data) + after

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,69 +15,13 @@ from export.cabinet.graph import ASK, GUESS, STOP, Graph
 from export.cabinet.play import belief_after, follow
 from export.cabinet.score import call_distribution, walk
 from export.cabinet.view import page, quantise
+from tests.browser import Open, arrives
 from tests.export.cabinet.test_view import NASTY
 from tests.policies import full_graph, graph_of, halving_graph, official_size_package
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium fonts-dejavu"),
-]
-sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
+pytestmark = pytest.mark.browser
 
 NOISE = 0.1
-Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        # The sandbox needs rights that a container's root lacks; only pages made here are opened.
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens `html` at a state, from disk; whatever the page complains about fails the test at its end."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_at(html: str, state: str = "", width: int = 1280, dark: bool = False) -> Any:
-        file = tmp_path / "policy.html"
-        file.write_text(html, encoding="utf-8")
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
-        )
-        contexts.append(context)
-        tab = context.new_page()
-        tab.set_default_timeout(15_000)
-        tab.on("console", lambda message: complaints.append(message.text))
-        tab.on("pageerror", lambda error: complaints.append(str(error)))
-        tab.on(
-            "request",
-            lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url),
-        )
-        tab.goto(file.as_uri() + state)
-        settle(tab)
-        return tab
-
-    yield open_at
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def settle(tab: Any) -> None:
-    """Wait until a frame is drawn: the layout stands, and what is pressed from here on is heard."""
-    tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def arrives(tab: Any, state: str) -> None:
-    """The page comes to `state` and shows it: a busy machine may take a moment to handle what was pressed."""
-    tab.wait_for_function("state => location.hash === state", arg=state)
-    settle(tab)
 
 
 @pytest.fixture(scope="module")

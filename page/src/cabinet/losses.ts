@@ -1,10 +1,12 @@
 // Where it loses: calls, score against noise, the animals lost most often and the reasons.
-import { callsOf, curves, frame, histogram } from "./chart";
+import { frame } from "../common/chart";
+import { bar, figureList, fill, h, percent, plural, sentence } from "../common/dom";
+import type { View } from "../common/view";
+import { callsOf, curves, histogram } from "./chart";
+import type { Context } from "./context";
 import { ASK, type Policy } from "./data";
-import { bar, figureList, fill, h, percent, plural, sentence } from "./dom";
-import type { Context, View } from "./main";
 import type { Model } from "./model";
-import { SHAKY } from "./watch";
+import { SHAKY } from "./words";
 
 /** Calls above the limit's mean from which a guess counts as late. */
 const LATE = 3;

@@ -1,12 +1,13 @@
 // The whole policy: an icicle to zoom, search and read.
 import { easeCubicInOut } from "d3-ease";
+import { fill, h, percent, plural, sentence } from "../common/dom";
+import { finder } from "../common/finder";
+import type { View } from "../common/view";
+import type { Context } from "./context";
 import { ASK, GUESS, STOP } from "./data";
-import { beliefList, fill, h, percent, plural, sentence } from "./dom";
-import { finder } from "./finder";
 import { draw, label, palette, pick, range, windowOf, type Colouring, type Palette, type Window } from "./icicle";
-import type { Context, View } from "./main";
 import { ROOT, YES, type Step, type Tree } from "./model";
-import { animalOptions } from "./play";
+import { animalOptions, beliefList } from "./words";
 
 const ZOOM_MS = 380;
 

@@ -1,8 +1,9 @@
 // Drawing a tree as an icicle: every call a row, every node as wide as it is probable. Canvas only.
 import { interpolateRgbBasis } from "d3-interpolate";
+import { sentence } from "../common/dom";
 import { GUESS, STOP, type Data } from "./data";
-import { guessText, sentence } from "./dom";
 import type { Tree } from "./model";
+import { guessText } from "./words";
 
 export type Colouring = "call" | "score";
 

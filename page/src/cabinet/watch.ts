@@ -1,19 +1,11 @@
 // Watch: the path of one animal through the graph, and what the policy knew on the way.
-import { ASK, GUESS } from "./data";
-import { about, answerWord, beliefList, effective, figureList, fill, h, percent, plural, sentence, signed, stepText } from "./dom";
-import { finder } from "./finder";
-import type { Context, View } from "./main";
-import { roundScore, type Gain, type Round } from "./model";
-import { animalOptions } from "./play";
-
-/** An answer that turns over in at least this share of measurements is marked. */
-export const SHAKY = 0.02;
-
-export function endingText(round: Round, cost: number): string {
-  const calls = round.steps.length;
-  if (round.ending === "solved") return `Found on call ${calls}: round score ${roundScore(true, calls, cost).toFixed(2)}`;
-  return round.ending === "spent" ? `Not found in ${plural(calls, "call")}: round score 0` : `Gives up after ${plural(calls, "call")}: round score 0`;
-}
+import { about, answerWord, effective, figureList, fill, h, percent, sentence, signed } from "../common/dom";
+import { finder } from "../common/finder";
+import type { View } from "../common/view";
+import type { Context } from "./context";
+import { ASK } from "./data";
+import type { Gain } from "./model";
+import { animalOptions, beliefList, endingText, SHAKY, stepText } from "./words";
 
 /** A margin as a bar to the left or right of zero, with its number. */
 export function marginMark(margin: number, flip: number): HTMLElement {
@@ -65,7 +57,7 @@ export function watchView(context: Context): View {
       bits = model.entropy(belief);
       return h(
         "li",
-        { class: `step ${step.kind === GUESS ? "guess" : "ask"}` },
+        { class: `step ${step.kind !== ASK ? "guess" : "ask"}` },
         h("div", { class: "head" }, h("span", { class: "call" }, i + 1), h("h3", {}, stepText(data, step.kind, step.value)), answerWord(step.yes)),
         h(
           "div",

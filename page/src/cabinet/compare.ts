@@ -1,12 +1,13 @@
 // Compare: the same figures, curves, trees and paths of all policies side by side.
-import { callsOf, curves, frame, histogram, seriesMark } from "./chart";
+import { frame, seriesMark } from "../common/chart";
+import { answerWord, fill, h, percent, signed } from "../common/dom";
+import { finder } from "../common/finder";
+import type { View } from "../common/view";
+import { callsOf, curves, histogram } from "./chart";
+import type { Context } from "./context";
 import { ASK, GUESS, type Policy } from "./data";
-import { answerWord, fill, h, percent, signed, stepText } from "./dom";
-import { finder } from "./finder";
 import { draw, palette, windowOf } from "./icicle";
-import type { Context, View } from "./main";
-import { animalOptions } from "./play";
-import { endingText, SHAKY } from "./watch";
+import { animalOptions, endingText, SHAKY, stepText } from "./words";
 
 export function compareView(context: Context): View {
   const { data, model } = context;
@@ -23,7 +24,7 @@ export function compareView(context: Context): View {
   }
 
   const mean = (array: Float32Array): number => array.reduce((sum, value) => sum + value, 0) / array.length;
-  const name = (policy: Policy): HTMLElement => h("span", { class: "policy-name" }, seriesMark(data, policy), policy.name);
+  const name = (policy: Policy): HTMLElement => h("span", { class: "policy-name" }, seriesMark(data.policies.indexOf(policy)), policy.name);
   const figures: { title: string; of(policy: Policy): number; show(value: number): string; best: 1 | -1 | 0 }[] = [
     { title: `Score at noise ${data.noise}`, of: (policy) => 100 * mean(policy.score), show: (v) => v.toFixed(2), best: 1 },
     { title: "Below the limit", of: (policy) => data.limit.score - 100 * mean(policy.score), show: (v) => v.toFixed(2), best: -1 },

@@ -1,5 +1,4 @@
 // Elements and words. Text reaches the document as text nodes only, so nothing in the data can be markup.
-import { GUESS, type Data } from "./data";
 
 export type Child = Node | string | number | null | undefined | false;
 type Value = string | number | boolean | null | undefined | ((event: never) => void);
@@ -31,13 +30,6 @@ export function fill(element: Element, ...children: Child[]): void {
 
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** An article for a guess: "Is it an otter?" */
-export const guessText = (animal: string): string => `Is it ${/^[aeiou]/.test(animal) ? "an" : "a"} ${animal}?`;
-
-export function stepText(data: Data, kind: number, value: number): string {
-  return kind === GUESS ? guessText(data.animals[value]) : sentence(data.questions[value]);
-}
-
 export function percent(p: number): string {
   if (p <= 0) return "0\u00a0%";
   if (p < 0.001) return "<\u00a00.1\u00a0%";
@@ -59,23 +51,6 @@ export function about(count: number): string {
 /** A horizontal bar whose meaning the text beside it gives. */
 export function bar(share: number, className = ""): HTMLElement {
   return h("span", { class: `bar ${className}`, "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
-}
-
-/** A list of animals with their belief. */
-export function beliefList(data: Data, belief: Float64Array, order: readonly number[], lit?: number): HTMLElement {
-  return h(
-    "ol",
-    { class: "beliefs" },
-    ...order.map((at) =>
-      h(
-        "li",
-        { class: at === lit ? "lit" : "" },
-        h("span", { class: "name" }, data.animals[data.candidates[at]]),
-        bar(belief[at]),
-        h("span", { class: "figure" }, percent(belief[at])),
-      ),
-    ),
-  );
 }
 
 /** Figures that a reader should see first, each under its name. */

@@ -1,14 +1,11 @@
 // Play: the reader answers for an animal in mind, the policy asks and guesses.
-import { GUESS, type Data } from "./data";
-import { about, answerWord, beliefList, effective, fill, h, percent, plural, signed, stepText } from "./dom";
-import { finder } from "./finder";
-import type { Context, View } from "./main";
+import { about, answerWord, effective, fill, h, percent, plural, signed } from "../common/dom";
+import { finder } from "../common/finder";
+import type { View } from "../common/view";
+import type { Context } from "./context";
+import { GUESS } from "./data";
 import { roundScore, type Round } from "./model";
-
-/** The animals that a reader may look for, by name. */
-export function animalOptions(data: Data): { label: string; kind: string; id: number }[] {
-  return Array.from(data.candidates, (animal, id) => ({ label: data.animals[animal], kind: "animal", id }));
-}
+import { animalOptions, beliefList, stepText } from "./words";
 
 export function playView(context: Context): View {
   const { data, model } = context;

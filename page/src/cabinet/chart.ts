@@ -1,34 +1,11 @@
-// The two charts: calls as a histogram, score against noise as lines. SVG by D3.
+// The animal game's charts: calls as a histogram, score against noise as lines.
 import { axisBottom, axisLeft } from "d3-axis";
 import { scaleBand, scaleLinear } from "d3-scale";
 import { create } from "d3-selection";
-import { line, symbol, symbolCircle, symbolDiamond2, symbolSquare2, symbolTriangle2 } from "d3-shape";
+import { lines } from "../common/chart";
+import { percent } from "../common/dom";
 import type { Data, Policy } from "./data";
-import { fill, h, percent } from "./dom";
 import type { Model } from "./model";
-
-const SHAPES = [symbolCircle, symbolSquare2, symbolTriangle2, symbolDiamond2];
-/** A place that draws a chart as wide as it is, and again when that changes. */
-export function frame(): { element: HTMLElement; show(draw: (width: number) => SVGSVGElement): void } {
-  const element = h("div", { class: "frame" });
-  let drawing: ((width: number) => SVGSVGElement) | undefined;
-  let width = 0;
-  const paint = (): void => {
-    if (drawing && width > 0) fill(element, drawing(width));
-  };
-  new ResizeObserver(() => {
-    if (element.clientWidth === width) return;
-    width = element.clientWidth;
-    paint();
-  }).observe(element);
-  return {
-    element,
-    show: (draw) => {
-      drawing = draw;
-      paint();
-    },
-  };
-}
 
 export interface Calls {
   /** Share of rounds solved on each call, index 1 to the budget. */
@@ -95,38 +72,16 @@ export function histogram(data: Data, calls: Calls, title: string, width: number
 
 /** Mean score of each policy at every noise level, under the limit. */
 export function curves(data: Data, policies: readonly Policy[], width: number): SVGSVGElement {
-  const height = 260;
-  const margin = { top: 22, right: 14, bottom: 38, left: 44 };
   const low = Math.min(...policies.flatMap((policy) => policy.curve));
-  const x = scaleLinear([0, data.levels.at(-1)!], [margin.left + 6, width - margin.right - 6]);
-  const y = scaleLinear([Math.max(0, low - 1), data.limit.score + 0.5], [height - margin.bottom, margin.top]).nice(5);
-  const text = policies.map((policy) => `${policy.name} ${policy.curve.map((score, i) => `${score.toFixed(1)} at ${data.levels[i]}`).join(", ")}`).join("; ");
-  const svg = create("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("class", "plot").attr("role", "img").attr("aria-label", `Score against noise: ${text}; limit ${data.limit.score.toFixed(1)}`);
-  svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`).call(axisLeft(y).ticks(5).tickSize(-(width - margin.left - margin.right)));
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - margin.bottom})`).call(axisBottom(x).tickValues(data.levels).tickSize(4).tickFormat((v) => String(v)));
-  svg.append("text").attr("class", "axis-name").attr("x", (margin.left + width) / 2).attr("y", height - 4).attr("text-anchor", "middle").text("noise, in margin units");
-  const here = svg.append("g").attr("class", "here");
-  here.append("line").attr("x1", x(data.noise)).attr("x2", x(data.noise)).attr("y1", margin.top).attr("y2", height - margin.bottom);
-  const limit = svg.append("g").attr("class", "limit");
-  limit.append("line").attr("x1", margin.left).attr("x2", width - margin.right).attr("y1", y(data.limit.score)).attr("y2", y(data.limit.score));
-  limit.append("text").attr("x", width - margin.right).attr("y", y(data.limit.score) - 5).attr("text-anchor", "end").text(`limit ${data.limit.score.toFixed(2)}`);
-  const path = line<number>((_, i) => x(data.levels[i]), (score) => y(score));
-  policies.forEach((policy) => {
-    const order = data.policies.indexOf(policy);
-    const group = svg.append("g").attr("class", `series s${order % 4}${order > 3 ? " dashed" : ""}`);
-    group.append("path").attr("d", path(policy.curve));
-    policy.curve.forEach((score, i) => {
-      group.append("path").attr("class", "point").attr("d", symbol(SHAPES[order % 4], 44)()).attr("transform", `translate(${x(data.levels[i])},${y(score)})`).append("title").text(`${policy.name} at noise ${data.levels[i]}: ${score.toFixed(2)}`);
-    });
-  });
-  return svg.node()!;
-}
-
-/** A policy's mark in the curves, for a legend. */
-export function seriesMark(data: Data, policy: Policy): SVGSVGElement {
-  const order = data.policies.indexOf(policy);
-  const svg = create("svg").attr("viewBox", "0 0 26 12").attr("class", `mark series s${order % 4}${order > 3 ? " dashed" : ""}`).attr("aria-hidden", "true");
-  svg.append("path").attr("d", "M1 6H25");
-  svg.append("path").attr("class", "point").attr("d", symbol(SHAPES[order % 4], 44)()).attr("transform", "translate(13,6)");
-  return svg.node()!;
+  return lines(
+    {
+      title: "Score against noise",
+      x: { name: "noise, in margin units", domain: [0, data.levels.at(-1)!], ticks: data.levels },
+      y: { domain: [Math.max(0, low - 1), data.limit.score + 0.5] },
+      series: policies.map((policy) => ({ name: policy.name, place: data.policies.indexOf(policy), points: policy.curve.map((score, i) => [data.levels[i], score] as const) })),
+      limit: data.limit.score,
+      here: data.noise,
+    },
+    width,
+  );
 }
