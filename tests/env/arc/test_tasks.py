@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from env.arc import tasks
-from env.arc.tasks import Pair, Task, for_training, load_tasks, make_grid, same, summary
+from env.arc.tasks import LARGEST_FILE, Pair, Task, for_training, load_tasks, make_grid, same, summary
 from env.errors import PackageWarning, UserError
 
 GOOD: dict[str, Any] = {
@@ -75,7 +75,8 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "infinity": (json.dumps(GOOD).replace("9", "1e999"), "Infinity is no colour"),
     "a digit as text": (changed("train.0.input.0.1", "1"), 'row 0, column 1: "1" is no colour'),
     "a cell that is a list": (changed("train.0.input.0.1", [1]), "row 0, column 1: a list is no colour"),
-    "a long number": (json.dumps(GOOD).replace("9", "9" * 10**6), "is no colour"),
+    "a long number": (json.dumps(GOOD).replace("9", "9" * 4000), "is no colour"),
+    "a longer number": (json.dumps(GOOD).replace("9", "9" * 10**6), "a number of thousands of digits"),
     "a long text": (changed("train.0.input.0.1", "x" * 10**6), "is no colour"),
     "lines in a text": (changed("train.0.input.0.1", "a\nb\r\x1b[2J\u2028"), "is no colour"),
     "duplicate train": (json.dumps(GOOD)[:-1] + ', "train": []}', 'x.json: the key "train" stands twice'),
@@ -91,7 +92,7 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "a name of dots": (json.dumps({"..": GOOD}), "is no name"),
     "a name of two lines": (json.dumps({"a\nb": GOOD}), 'x.json: "a\\nb" is no name'),
     "a name of half a character": ('{"\\ud800": {}}', "is no name"),
-    "huge": (b" " * (tasks.LARGEST_FILE + 1), "over 16 MiB"),
+    "huge": (b" " * (LARGEST_FILE + 1), "over 16 MiB"),
 }
 
 
