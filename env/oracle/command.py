@@ -14,10 +14,11 @@ from rich.table import Table
 
 from env.errors import UserError
 from env.files import read_bytes
-from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
+from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
 from env.identification.package import EMBEDDED, SPLITS, Package, load_package, read_pools
 from env.identification.pools import Pool, decode, read_split
+from env.identification.wordform import word_answer
 from env.oracle.journal import Journal, sole_writer
 from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
 
@@ -39,7 +40,8 @@ def build(
 ) -> int:
     """Measure what is missing in a package's matrix with a language model, and stop when nothing is.
 
-    Finished rows are on the disk at once: stop the command in any way and run it again to go on.
+    Finished rows are on the disk at once: stop the command in any way and run it again to go on. Questions about a
+    keyword as a word (letters, lengths, order) are computed, not measured.
 
     Args:
         package: Folder of the pools; the matrix is made there.
@@ -62,8 +64,11 @@ def build(
     animal_ids, question_ids = _chosen_animals(found, animals), _chosen_questions(found, questions)
     with sole_writer(found.path):
         stored = _stored(path, found)
+        spelled = _spelled(stored, found)
         journal_path = path.with_suffix(".journal")
-        if not journal_path.exists() and stored.measured[np.ix_(animal_ids, question_ids)].all():
+        if not journal_path.exists() and spelled.measured[np.ix_(animal_ids, question_ids)].all():
+            if not np.array_equal(spelled.measured, stored.measured):
+                save_matrix(path, spelled)
             console.print(
                 f"{path}: nothing is missing for {animal_ids.size} {found.kind} x {question_ids.size} questions"
             )
@@ -87,7 +92,7 @@ def build(
         _check_same(path, stored, identity)
         journal = Journal(journal_path, identity, stored.margin.shape)
         try:
-            measured = journal.fold(stored).measured
+            measured = journal.fold(spelled).measured
             wanted = [
                 (int(animal_id), found.animals.names[animal_id], question_ids[~measured[animal_id, question_ids]])
                 for animal_id in animal_ids
@@ -101,7 +106,8 @@ def build(
             journal.close()
             if journal.rows:
                 kept = _stored(path, found)
-                save_matrix(path, journal.fold(with_provenance(kept, **_made_by(kept.provenance, identity))))
+                rows = journal.fold(with_provenance(kept, **_made_by(kept.provenance, identity)))
+                save_matrix(path, _spelled(rows, found))
                 console.print(f"{path}: {len(journal.rows)} rows added")
             journal.remove()
     return 0
@@ -156,9 +162,22 @@ def _digests(package: Package) -> dict[str, str]:
     return {f"{pool.kind}_sha256": pool.sha256 for pool in (package.animals, package.questions)}
 
 
+def _spelled(matrix: Matrix, package: Package) -> Matrix:
+    """`matrix` of a keyword package with the answers to questions about the keyword as a word, which need no model."""
+    if package.kind != "keywords":
+        return matrix
+    margin, answer = matrix.margin.copy(), matrix.answer.copy()
+    for question_id, question in enumerate(package.questions.names):
+        said = [word_answer(question, name) for name in package.animals.names]
+        if None not in said:
+            answer[:, question_id] = said
+            margin[:, question_id] = np.where(answer[:, question_id] == 1, CERTAIN, -CERTAIN)
+    return Matrix(margin, answer, matrix.provenance)
+
+
 def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None:
     """Refuse to mix two measurements in one matrix."""
-    if not stored.measured.any():
+    if not (stored.measured & (np.abs(stored.margin) < CERTAIN)).any():
         return
     # A digest of the weights says more than a name, which a copied file may have lost.
     keys = ["revision", "dtype", "prompt_sha256"] + (["model"] if ":" not in identity["revision"] else [])

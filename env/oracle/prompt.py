@@ -18,11 +18,19 @@ PROMPT = (
 """The official prompt of the animal game, which the competition fixes."""
 
 KEYWORD_PROMPT = (
-    "You are answering a question in a game of 20 questions.\n"
-    "The keyword is: {keyword}.\n"
+    "We are playing 20 questions.\n"
+    "Example questions and answers when the keyword is chair: is it a piece of furniture? yes. is it a food? no. "
+    "is it made of wood? yes. is it a living thing? no. does it have wheels? no.\n"
+    "When the keyword is dog: is it a living thing? yes. is it a pet? yes. is it a machine? no. "
+    "does it have legs? yes. is it a place? no.\n"
+    "When the keyword is milk: is it a liquid? yes. is it alive? no. is it a drink? yes. "
+    "is it found in a kitchen? yes. is it heavy? no.\n"
+    "When the keyword is justice: is it an abstract idea? yes. is it a physical object? no.\n"
+    "Now the keyword is: {keyword}.\n"
     "Answer with a single word, yes or no.\n"
-    "Question: {question}"
+    "When the keyword is {keyword}: {question}"
 )
+"""For LLM 20 Questions, which prescribes none. Examples settle what a no is, and what follows from them is certain."""
 
 PROMPTS = {"animals": PROMPT, "keywords": KEYWORD_PROMPT}
 """What can be asked, by the name that `wilkins oracle build --prompt` takes."""

@@ -127,6 +127,23 @@ def test_a_keywords_package_is_asked_about_with_its_own_prompt_and_never_mixed_w
         build(package, model_folder, animals="dev")
 
 
+def test_questions_about_a_keyword_as_a_word_are_computed_and_cost_no_model(package, model_folder, capsys):
+    (package / "animals_pool.txt").rename(package / "keywords_pool.txt")
+    asked = 'does the keyword end with "3"?'
+    (package / "questions_pool.txt").write_text(f"is it 0?\n{asked}\n")
+    only = package / "words.txt"
+    only.write_text(asked)
+    build(package, "no such model", questions=only)
+    assert "nothing is missing" in capsys.readouterr().out
+    assert load_package(package).matrix.answer[:, 1].tolist() == [0, 0, 0, 1, 0]
+    build(package, model_folder)
+    found = load_package(package).matrix
+    assert found.measured.all()
+    assert found.answer[:, 1].tolist() == [0, 0, 0, 1, 0]
+    assert (np.abs(found.margin[:, 1]) == 10).all()
+    assert (np.abs(found.margin[:, 0]) < 10).all()
+
+
 def test_a_package_of_animals_and_keywords_is_refused(package, model_folder):
     (package / "keywords_pool.txt").write_text("soap\n")
     with pytest.raises(UserError, match="a folder of its own"):
