@@ -129,6 +129,8 @@ def test_a_keywords_package_is_asked_about_with_its_own_prompt_and_never_mixed_w
 
 def test_questions_about_a_keyword_as_a_word_are_computed_and_cost_no_model(package, model_folder, capsys):
     (package / "animals_pool.txt").rename(package / "keywords_pool.txt")
+    for split in ("dev", "test1"):
+        (package / f"{split}.csv").unlink()
     asked = 'does the keyword end with "3"?'
     (package / "questions_pool.txt").write_text(f"is it 0?\n{asked}\n")
     only = package / "words.txt"
