@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
+    "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),

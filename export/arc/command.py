@@ -1,0 +1,86 @@
+"""`wilkins arc solve`: answers to tasks, as a table, as a submission, and as traces."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from agents.arc.search import Search
+from agents.arc.solving import Effort, solve_all, trial
+from env.arc.tasks import Task, load_tasks, summary
+from env.arc.trace import write_traces
+from env.errors import UserError
+from export.arc.submission import submission, traces, write_submission
+
+
+def solve(
+    tasks: Annotated[tuple[str, ...], tyro.conf.Positional],
+    seconds: float = 2.0,
+    nodes: int = 10**9,
+    out: Path = Path("solved"),
+    workers: int = 0,
+    quiet: bool = False,
+) -> None:
+    """Look for programs that reproduce every demonstration, and write what they make of the test inputs.
+
+    Args:
+        tasks: JSON files, folders, zips, or sets such as arc1-training.
+        seconds: Processor seconds for a task.
+        nodes: Steps to try on a task; results then do not depend on the machine's speed.
+        out: Folder for submission.json and traces.json.
+        workers: Processes; 0 for one on every core.
+        quiet: Print the last line only.
+    """
+    if not tasks:
+        raise UserError("no tasks named; give a JSON file, a folder, a zip, or a set such as arc1-training")
+    if not 0 < seconds <= 3600 or nodes < 1 or workers < 0:
+        raise UserError("--seconds lies in (0, 3600], --nodes is at least 1, --workers at least 0")
+    loaded = load_tasks(*tasks)
+    console = Console()
+    console.print(summary(loaded), highlight=False)
+    begun = time.monotonic()
+    found: list[tuple[Task, Search]] = []
+    with console.status("searching") as status:
+        for task, search in solve_all(loaded, effort=Effort(seconds, nodes), workers=workers):
+            found.append((task, search))
+            explained = sum(s.verified for _, s in found)
+            status.update(f"{len(found)} of {len(loaded)} tasks, {explained} explained")
+    write_submission(out / "submission.json", submission(found))
+    write_traces(out / "traces.json", [trace for task, search in found for trace in traces(task, search)])
+    if not quiet:
+        console.print(_table(found))
+    console.print(_total(found, time.monotonic() - begun), highlight=False)
+    console.print(f"wrote {out / 'submission.json'} and {out / 'traces.json'}", highlight=False)
+
+
+def _table(found: list[tuple[Task, Search]]) -> Table:
+    table = Table("task", "explained", "trial", "steps", "seconds", Column("simplest program", no_wrap=True), box=None)
+    for task, search in found:
+        number = trial(search, task)
+        program = str(search.answers[0].state.program) if search.answers else ""
+        table.add_row(
+            task.name,
+            "yes" if search.verified else "no: guesses",
+            "?" if number is None else str(number) if number else "-",
+            f"{search.nodes:,}",
+            f"{search.seconds:.1f}",
+            Text(program),
+        )
+    return table
+
+
+def _total(found: list[tuple[Task, Search]], seconds: float) -> str:
+    explained = sum(search.verified for _, search in found)
+    trials = [trial(search, task) for task, search in found]
+    known = [number for number in trials if number is not None]
+    line = f"{explained} of {len(found)} tasks explained, {seconds / len(found):.2f} s a task"
+    if known:
+        line += f"; {sum(number > 0 for number in known)} of {len(known)} right within three trials"
+        line += f", {sum(number == 1 for number in known)} on the first"
+    return line
