@@ -19,16 +19,17 @@ from rich.table import Table
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableDictRolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-import train
+from agents import trainer
+from agents.cabinet.run import CabinetRun, CabinetSettings, load_cabinet_run
 from agents.identification.baselines import best_belief, even_split, soft_weights
 from agents.identification.players import Lookahead, Player, RankedPlayer
 from agents.identification.policy import ShortlistPolicy
-from agents.runs import CONFIG, Run, load_run
+from agents.runs import CONFIG, load_run
 from env.cabinet.environment import CabinetEnv
 from env.cabinet.rules import limit
-from env.cabinet.vector import CabinetVecEnv
 from env.errors import PackageWarning
 from env.identification.belief import DEFAULT_DOUBT, doubted
 from env.identification.observation import Shortlist
@@ -39,6 +40,7 @@ from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.cabinet.evaluate import measure, platform_probability
 from export.cabinet.graph import graph_to_json
 from export.cabinet.score import expected, walk
+from games.cabinet import Cabinet
 
 OFFICIAL_SIZE = (1472, 559)
 NOISES = (0.0, 0.05, 0.1, 0.2, 0.3)
@@ -151,7 +153,7 @@ def robust(
 
 
 def robust_table(
-    agent: Run,
+    agent: CabinetRun,
     name: str,
     package: Package,
     ids: np.ndarray,
@@ -183,7 +185,7 @@ def robust_table(
     return table
 
 
-def approaches_table(agent: Run, package: Package, console: Console) -> Table:
+def approaches_table(agent: CabinetRun, package: Package, console: Console) -> Table:
     """What each player scores unaided and with more and more lookahead: how much is left to be found."""
     levels, ids = (0.05, 0.1, 0.2), package.split("hidden")
     table = Table(title="exact expected score x100 of several approaches, on the first synthetic package")
@@ -203,7 +205,7 @@ def approaches_table(agent: Run, package: Package, console: Console) -> Table:
     return table
 
 
-def mismatch_table(agent: Run, package: Package, improve_seconds: float, console: Console) -> Table:
+def mismatch_table(agent: CabinetRun, package: Package, improve_seconds: float, console: Console) -> Table:
     """What a wrong noise level costs: rows assume, with more or less doubt, columns are."""
     levels = (0.05, 0.1, 0.2)
     platform = measured_platform(package)
@@ -224,7 +226,7 @@ def mismatch_table(agent: Run, package: Package, improve_seconds: float, console
     return table
 
 
-def budget_table(agent: Run, package: Package, noise: float, improve_seconds: float, console: Console) -> Table:
+def budget_table(agent: CabinetRun, package: Package, noise: float, improve_seconds: float, console: Console) -> Table:
     """Score against the node limit."""
     ids = package.split("hidden")
     trained = agent.player(package, ids, noise)
@@ -241,29 +243,34 @@ def budget_table(agent: Run, package: Package, noise: float, improve_seconds: fl
     return table
 
 
-def benchmark_run(run: Path | None, runs: Path, console: Console) -> Run:
+def benchmark_run(run: Path | None, runs: Path, console: Console) -> CabinetRun:
     """The run to score; trains it on a synthetic package of its own where it is not there yet."""
     if run is not None:
-        return load_run(run)
+        return load_cabinet_run(run)
     folder = runs / "bench"
-    if not (folder / "best.json").exists():
+    settings = trainer.Settings(name="bench", runs=runs, steps=TRAINING_STEPS)
+    if not _trained(folder, settings.lessons):
         package = runs / f"synth-{TRAINING_SEED}"
         if not package.exists():
             write_package(package, *OFFICIAL_SIZE, TRAINING_SEED)
-        resume = folder if (folder / CONFIG).exists() else None
+        if (folder / CONFIG).exists():
+            settings = replace(settings, resume=folder)
         begun = time.monotonic()
-        wanted = train.Settings(package=package, name="bench", runs=runs, resume=resume, steps=TRAINING_STEPS)
-        world, settings, folder = train.prepare(wanted)
-        algorithm, games = train.make_agent(world, settings, folder)
-        watch = train.Watch(games, world, settings, folder, console)
-        if train.learn(algorithm, watch, settings):
-            train.distil(algorithm, watch, settings)
+        _, finished = trainer.train(Cabinet(CabinetSettings(package=package)), settings, console)
+        if not finished:
+            raise KeyboardInterrupt
         console.print(f"trained in {time.monotonic() - begun:.0f} s")
-    return load_run(folder)
+    return load_cabinet_run(folder)
+
+
+def _trained(folder: Path, lessons: int) -> bool:
+    """Whether a run lies there that was trained to its last lesson."""
+    record = load_run(folder).record() if (folder / CONFIG).exists() else None
+    return record is not None and record.last is not None and record.last.lessons == lessons
 
 
 def graph_of(
-    agent: Run, package: Package, noise: float, improve_seconds: float, console: Console, doubt: float = 0.0
+    agent: CabinetRun, package: Package, noise: float, improve_seconds: float, console: Console, doubt: float = 0.0
 ) -> tuple[Any, Any]:
     """The agent's own graph and the one with lookahead, on the hidden animals of a package.
 
@@ -329,17 +336,17 @@ class ScatteringPolicy(ShortlistPolicy):
 
 def training_speeds(package: Package, folder: Path, console: Console, rounds: int = 3) -> dict[str, float]:
     """Steps a second of whole training (play and update), median of rounds taken in turn; curves go to `folder`."""
-    settings = train.Settings(name="speed")
-
-    def made() -> tuple[MaskablePPO, CabinetVecEnv]:
-        return train.make_agent(package, settings, folder)
+    settings = trainer.Settings()
+    game = Cabinet(CabinetSettings(package=package.path))
 
     def ours() -> MaskablePPO:
-        return made()[0]
+        agent = trainer.make_agent(game, settings)[0]
+        agent.set_logger(configure(str(folder), ["tensorboard"]))
+        return agent
 
     def scattering() -> MaskablePPO:
         return MaskablePPO(
-            ScatteringPolicy, made()[1], n_steps=settings.horizon, batch_size=settings.batch, n_epochs=settings.epochs,
+            ScatteringPolicy, game.worlds(settings.games), n_steps=settings.horizon, batch_size=settings.batch, n_epochs=settings.epochs,
             gamma=1.0, rollout_buffer_class=MaskableDictRolloutBuffer, device="cpu",
         )  # fmt: skip
 

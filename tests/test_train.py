@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,8 +21,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import train
 import wilkins
+from agents import trainer
+from agents.cabinet.run import load_cabinet_run
 from agents.identification.play import expected_score
-from agents.runs import load_agent, load_run
+from agents.runs import Record, load_run
 from env.cabinet.rules import limit
 from env.identification.package import load_package
 from export.cabinet.graph import read_graph
@@ -31,13 +34,17 @@ Train = Callable[..., int]
 ROOT = Path(train.__file__).parent
 
 
-def weights(checkpoint: Path) -> dict[str, np.ndarray]:
-    """Everything that training has changed: parameters and the optimiser's moments."""
-    policy = load_agent(checkpoint).policy
-    found = {name: value.numpy() for name, value in policy.state_dict().items()}
-    for place, moments in policy.optimizer.state_dict()["state"].items():
-        found |= {f"optimiser {place} {name}": value.numpy() for name, value in moments.items()}
-    return found
+def record_of(folder: Path) -> Record:
+    record = load_run(folder).record()
+    assert record is not None
+    return record
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    """Everything that the last checkpoint holds: parameters, the optimiser's moments, games, random generators."""
+    run = load_run(folder)
+    with np.load(run.path(run.checkpoint("last"))) as stored:
+        return {name: stored[name] for name in stored.files}
 
 
 def assert_same_weights(one: Path, other: Path) -> None:
@@ -52,15 +59,15 @@ def stop_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Ask the training to stop, as Ctrl-C does, at a number of steps; 0 is never."""
 
     def arrange(steps: int) -> None:
-        step = train.Watch._on_step
+        step = trainer.Watch._on_step
 
-        def watched(watch: train.Watch) -> bool:
+        def watched(watch: trainer.Watch) -> bool:
             watch.asked_to_stop |= watch.num_timesteps >= steps
             return step(watch)
 
         monkeypatch.undo()
         if steps:
-            monkeypatch.setattr(train.Watch, "_on_step", watched)
+            monkeypatch.setattr(trainer.Watch, "_on_step", watched)
 
     return arrange
 
@@ -78,8 +85,8 @@ def one_line(capsys: Capture) -> str:
 def test_a_run_folder_holds_everything_that_the_job_promises(trained_run: Path) -> None:
     promised = {
         "config.json",
-        "best.zip",
-        "checkpoint.zip",
+        "record.json",
+        "checkpoints",
         "policy.json",
         "submission.zip",
         "source.zip",
@@ -95,11 +102,14 @@ def test_a_run_folder_holds_everything_that_the_job_promises(trained_run: Path) 
 def test_the_configuration_says_how_the_run_came_about(trained_run: Path, small_package: Path) -> None:
     config = json.loads((trained_run / "config.json").read_text())
     package = load_package(small_package)
+    assert config["game"] == "cabinet"
     assert config["settings"]["seed"] == 0
     assert config["settings"]["steps"] == 4096
-    assert config["settings"]["noise"] == config["noise"] == package.noise
-    assert config["package"] == {
-        "path": str(small_package),
+    assert config["choices"]["noise"] == package.noise
+    assert config["choices"]["package"] == str(small_package)
+    assert config["world"] == {
+        "animals": 60,
+        "questions": 24,
         "animals_sha256": package.animals.sha256,
         "questions_sha256": package.questions.sha256,
     }
@@ -137,11 +147,24 @@ def test_the_curves_hold_scores_rounds_and_settings(trained_run: Path, small_pac
 def test_the_best_agent_is_the_one_of_the_highest_exact_hidden_score(trained_run: Path, small_package: Path) -> None:
     curves = EventAccumulator(str(trained_run))
     curves.Reload()
-    scores = [event.value for event in curves.Scalars(f"eval/{train.BEST_BY}_score")]
-    kept = json.loads((trained_run / "best.json").read_text())
-    assert kept[train.BEST_BY] == pytest.approx(max(scores), abs=1e-4)
-    run, package = load_run(trained_run), load_package(small_package)
-    assert expected_score(run.player(package, package.hidden, run.noise)) == pytest.approx(kept["hidden"], abs=1e-9)
+    scores = [event.value for event in curves.Scalars("eval/hidden_all_noise_score")]
+    best = record_of(trained_run).best
+    assert best is not None
+    assert best.scores["hidden_all_noise"] == pytest.approx(max(scores), abs=1e-4)
+    run, package = load_cabinet_run(trained_run), load_package(small_package)
+    player = run.player(package, package.hidden, run.noise)
+    assert expected_score(player) == pytest.approx(best.scores["hidden"], abs=1e-9)
+
+
+def test_old_checkpoints_give_way_except_for_the_best(trained_run: Path, train_small: Train, tmp_path: Path) -> None:
+    assert train_small("--runs", tmp_path, "--name", "few", "--keep", "1", "--improve-seconds", "0") == 0
+    record, whole = record_of(tmp_path / "few"), record_of(trained_run)
+    assert [each.scores for each in record.evaluated] == [each.scores for each in whole.evaluated]
+    assert record.best is not None
+    assert record.last is not None
+    kept = {record.best.file, record.last.file}
+    assert {each.file for each in record.evaluated if each.kept} == kept
+    assert {path.name for path in (tmp_path / "few" / "checkpoints").iterdir()} == kept
 
 
 # Repeating and going on
@@ -153,9 +176,9 @@ def test_the_same_seed_gives_the_same_policy_byte_for_byte_and_another_seed_othe
     assert train_small("--runs", tmp_path, "--name", "again") == 0
     for name in ("policy.json", "submission.zip", "source.zip"):
         assert (tmp_path / "again" / name).read_bytes() == (trained_run / name).read_bytes(), name
-    assert_same_weights(tmp_path / "again" / "checkpoint.zip", trained_run / "checkpoint.zip")
+    assert_same_weights(tmp_path / "again", trained_run)
     assert train_small("--runs", tmp_path, "--name", "other", "--seed", "1", "--steps", "1024") == 0
-    other, first = (weights(folder / "checkpoint.zip") for folder in (tmp_path / "other", trained_run))
+    other, first = (weights(folder) for folder in (tmp_path / "other", trained_run))
     assert any((other[name] != first[name]).any() for name in other)
 
 
@@ -179,8 +202,8 @@ def test_a_stopped_run_goes_on_to_the_same_result_as_an_unbroken_one(
     np.random.seed(99)  # noqa: NPY002  -- whatever happened in between must not matter
     th.manual_seed(99)
     assert wilkins.main(["train", "--resume", str(folder)]) == 0
-    assert_same_weights(folder / "checkpoint.zip", trained_run / "checkpoint.zip")
-    for name in ("policy.json", "best.json"):
+    assert_same_weights(folder, trained_run)
+    for name in ("policy.json", "record.json"):
         assert (folder / name).read_bytes() == (trained_run / name).read_bytes()
 
 
@@ -193,19 +216,18 @@ def test_lessons_keep_the_better_agent_and_are_the_same_after_a_stop(
     assert train_small(*taught, "--name", "broken") == 130
     stop_after(0)
     assert wilkins.main(["train", "--resume", str(tmp_path / "broken")]) == 0
-    for name in ("policy.json", "best.json"):
+    for name in ("policy.json", "record.json"):
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     curves = EventAccumulator(str(tmp_path / "whole"))
     curves.Reload()
-    scores = [event.value for event in curves.Scalars(f"eval/{train.BEST_BY}_score")]
+    scores = [event.value for event in curves.Scalars("eval/hidden_all_noise_score")]
     assert len(scores) == 3
-    kept = json.loads((tmp_path / "whole" / "best.json").read_text())
-    assert kept[train.BEST_BY] == pytest.approx(max(scores), abs=1e-4)
+    assert record_of(tmp_path / "whole").best_score == pytest.approx(max(scores), abs=1e-4)
 
 
 def test_evaluations_do_not_change_what_is_learned(trained_run: Path, train_small: Train, tmp_path: Path) -> None:
     assert train_small("--runs", tmp_path, "--name", "seldom", "--evaluations", "1", "--improve-seconds", "0") == 0
-    assert_same_weights(tmp_path / "seldom" / "checkpoint.zip", trained_run / "checkpoint.zip")
+    assert_same_weights(tmp_path / "seldom", trained_run)
 
 
 def test_a_finished_run_that_is_resumed_is_exported_again(train_small: Train, tmp_path: Path) -> None:
@@ -221,16 +243,17 @@ def test_ctrl_c_saves_and_says_how_to_go_on(small_package: Path, tmp_path: Path)
     command = [sys.executable, str(ROOT / "train.py"), *flags.split(), "--evaluations", "100000", "--width", "16"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
-        while not (tmp_path / "mine" / "best.json").exists() and time.monotonic() < deadline:
+        while not (tmp_path / "mine" / "record.json").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "wilkins train --resume" in out
-    agent = load_agent(tmp_path / "mine" / "checkpoint.zip")
-    assert agent.num_timesteps % 512 == 0
-    assert agent.num_timesteps > 0
+    last = record_of(tmp_path / "mine").last
+    assert last is not None
+    assert last.steps % 512 == 0
+    assert last.steps > 0
 
 
 # What is refused
@@ -239,15 +262,22 @@ def test_ctrl_c_saves_and_says_how_to_go_on(small_package: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--steps 0", "--steps 0: at least 1 is needed"),
+        ("--steps 0", "--steps 0: between 1 and 1000000000000 is needed"),
         ("--steps -5", "--steps -5"),
+        ("--steps 10000000000000", "--steps 10000000000000"),
+        ("--games 100000000", "--games 100000000: between 1 and 65536 is needed"),
+        ("--games 65536 --horizon 65536", "at most 4194304 are possible"),
+        ("--width 1000000", "--width 1000000: between 1 and 4096 is needed"),
+        ("--asks 1000000000000", "--asks 1000000000000"),
+        ("--noise 1e308", "--noise 1e+308"),
+        ("--keep 0", "--keep 0"),
         ("--games 0", "--games 0"),
         ("--evaluations 0", "--evaluations 0"),
-        ("--batch 1", "--batch 1: at least 2"),
+        ("--batch 1", "--batch 1: between 2"),
         ("--games 3 --horizon 43 --batch 128", "minibatch of a single call"),
-        ("--noise -1", "noise is a standard deviation"),
-        ("--noise nan", "noise is a standard deviation"),
-        ("--levels 0.1 inf", "noise is a standard deviation"),
+        ("--noise -1", "is needed"),
+        ("--noise nan", "is needed"),
+        ("--levels 0.1 inf", "is needed"),
         ("--learning-rate nan", "--learning-rate nan"),
         ("--max-nodes 0", "--max-nodes 0"),
         ("--max-nodes 32768", "--max-nodes 32768"),
@@ -276,8 +306,8 @@ def test_a_run_that_exists_is_refused_and_left_alone(trained_run: Path, train_sm
 def copy_of(run: Path, folder: Path, **changes: object) -> Path:
     """A run folder like `run`, with other entries in its configuration."""
     folder.mkdir()
-    for name in ("best.zip", "best.json", "checkpoint.zip"):
-        (folder / name).write_bytes((run / name).read_bytes())
+    (folder / "record.json").write_bytes((run / "record.json").read_bytes())
+    shutil.copytree(run / "checkpoints", folder / "checkpoints")
     config = json.loads((run / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | changes))
     return folder
@@ -288,11 +318,31 @@ def test_a_run_of_another_package_is_refused_with_both_digests(
 ) -> None:
     other = make_package(animals=30)
     config = json.loads((trained_run / "config.json").read_text())
-    folder = copy_of(trained_run, tmp_path / "run", settings=config["settings"] | {"package": str(other)})
+    folder = copy_of(trained_run, tmp_path / "run", choices=config["choices"] | {"package": str(other)})
     assert wilkins.main(["train", "--resume", str(folder)]) == 2
     line = one_line(capsys)
-    assert config["package"]["animals_sha256"] in line
+    assert config["world"]["animals_sha256"] in line
     assert load_package(other).animals.sha256 in line
+
+
+SETTINGS_THAT_CANNOT_BE: list[dict[str, object]] = [
+    {"steps": float("inf")},
+    {"steps": "many"},
+    {"steps": True},
+    {"games": 10**12},
+    {"learning_rate": float("nan")},
+    {"runs": 3},
+    {"device": None},
+]
+CHOICES_THAT_CANNOT_BE: list[dict[str, object]] = [
+    {"noise": -1},
+    {"noise": float("inf")},
+    {"levels": 0.1},
+    {"levels": [0.1, "x"]},
+    {"asks": 10**12},
+    {"width": 10**9},
+    {"package": 7},
+]
 
 
 @pytest.mark.parametrize(
@@ -303,15 +353,15 @@ def test_a_run_of_another_package_is_refused_with_both_digests(
         b"{}",
         b"\xff\xfe",
         b"[" * 100_000,
-        b'{"settings": {}, "noise": 0.1, "shortlist": {}, "package": {}}',
-        {"noise": -1},
-        {"noise": None},
-        {"shortlist": {"asks": 0, "guesses": 3, "focus": 32}},
-        {"shortlist": {"asks": "x"}},
-        {"package": []},
+        b'{"game": "cabinet", "settings": {}, "choices": {}, "world": {}}',
+        {"game": 1},
+        {"world": []},
         {"settings": []},
         {"settings": {}},
         {"settings": {"more": 1}},
+        {"choices": {"noise": -1}},
+        *({"settings": change} for change in SETTINGS_THAT_CANNOT_BE),
+        *({"choices": change} for change in CHOICES_THAT_CANNOT_BE),
     ],
     ids=lambda content: str(content)[:30],
 )
@@ -319,6 +369,10 @@ def test_a_damaged_configuration_is_one_line(
     trained_run: Path, tmp_path: Path, capsys: Capture, content: bytes | dict[str, object]
 ) -> None:
     changes = content if isinstance(content, dict) else {}
+    config = json.loads((trained_run / "config.json").read_text())
+    for part, change in changes.items():
+        if change in SETTINGS_THAT_CANNOT_BE + CHOICES_THAT_CANNOT_BE:
+            changes = {part: config[part] | change}
     folder = copy_of(trained_run, tmp_path / "run", **changes)
     if isinstance(content, bytes):
         (folder / "config.json").write_bytes(content)
@@ -327,24 +381,24 @@ def test_a_damaged_configuration_is_one_line(
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "half", "another archive"])
-@pytest.mark.parametrize(("name", "command"), [("best.zip", "export"), ("checkpoint.zip", "train")])
+@pytest.mark.parametrize(("which", "command"), [("best", "export"), ("last", "train")])
 def test_a_damaged_checkpoint_is_one_line(
-    trained_run: Path, tmp_path: Path, capsys: Capture, name: str, command: str, damage: str
+    trained_run: Path, tmp_path: Path, capsys: Capture, which: str, command: str, damage: str
 ) -> None:
-    config = json.loads((trained_run / "config.json").read_text())
-    folder = copy_of(trained_run, tmp_path / "run", settings=config["settings"] | {"steps": 1024, "improve_seconds": 0})
-    content = (folder / name).read_bytes()
-    (folder / name).unlink()
+    folder = copy_of(trained_run, tmp_path / "run")
+    run = load_run(folder)
+    path = run.path(run.checkpoint(which))
+    content = path.read_bytes()
+    path.unlink()
     if damage == "another archive":
-        (folder / name).write_bytes((trained_run / "submission.zip").read_bytes())
+        path.write_bytes((trained_run / "submission.zip").read_bytes())
     elif damage != "missing":
-        (folder / name).write_bytes({"empty": b"", "half": content[: len(content) // 2]}[damage])
+        path.write_bytes({"empty": b"", "half": content[: len(content) // 2]}[damage])
     words = ["export", str(folder)] if command == "export" else ["train", "--resume", str(folder)]
-    if (name, damage) == ("checkpoint.zip", "missing"):
-        assert wilkins.main(words) == 0, "without a checkpoint the run starts anew"
-        return
     assert wilkins.main(words) == 2
-    assert str(folder / name) in one_line(capsys)
+    line = one_line(capsys)
+    assert str(path) in line
+    assert "choose another with --checkpoint" in line
     assert not (folder / "policy.json").exists()
 
 
@@ -380,11 +434,11 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(
     assert train_small("--runs", tmp_path, "--name", "full") == 2
     assert "No space left on device; free space or choose another place" in one_line(capsys)
     assert signal.getsignal(signal.SIGINT) is before
-    kept = sorted(path.name for path in (tmp_path / "full").iterdir() if not path.name.startswith("events"))
-    assert kept == sorted(["config.json", "best.zip", "best.json", "checkpoint.zip"][:fits])
-    for name in kept:
-        content = (tmp_path / "full" / name).read_bytes()
-        assert zipfile.is_zipfile(tmp_path / "full" / name) if name.endswith("zip") else json.loads(content)
+    files = [path for path in (tmp_path / "full").rglob("*") if path.is_file() and not path.name.startswith("events")]
+    written = ["config.json", "checkpoints/1024.npz", "record.json", "checkpoints/2048.npz"]
+    assert {str(path.relative_to(tmp_path / "full")) for path in files} == set(written[:fits])
+    for path in files:
+        assert zipfile.is_zipfile(path) if path.suffix == ".npz" else json.loads(path.read_bytes())
 
 
 # One program

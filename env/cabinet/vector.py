@@ -152,15 +152,25 @@ class CabinetVecEnv(VecEnv):
         generators = json.dumps([random.bit_generator.state for random in self._random])
         return {**{name: getattr(self, f"_{name}").copy() for name in _STATE}, "generators": np.array(generators)}
 
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `state` gave. Raises ValueError where it belongs to other games."""
+    def restore(self, state: Mapping[str, np.ndarray]) -> Observation:
+        """Go on from what `state` gave; returns the observations there. Raises ValueError where it belongs to other games."""
         for name in _STATE:
             if state[name].shape != getattr(self, f"_{name}").shape:
                 raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
+        calls, animal, history, belief = (state[name] for name in ("calls", "animal", "history", "belief"))
+        possible = (
+            ((calls >= 0) & (calls < BUDGET)).all()
+            and np.isin(animal, self.hidden).all()
+            and ((history >= -1) & (history < self._allowed.shape[1])).all()
+            and ((belief >= 0) & (belief <= 1)).all()
+        )
+        if not possible:
+            raise ValueError("its games stand where no game can come to")
         for name in _STATE:
             setattr(self, f"_{name}", state[name].copy())
         for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
             random.bit_generator.state = generator
+        return self._observe()
 
     def action_masks(self) -> np.ndarray:
         """Which actions can still help, bool [games, questions + animals]; see `CabinetEnv.action_masks`."""

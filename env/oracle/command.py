@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
-from env.files import read_bytes
+from env.files import read_bytes, sole_writer
 from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
 from env.identification.package import EMBEDDED, SPLITS, Package, load_package, read_pools
 from env.identification.pools import Pool, decode, read_split
 from env.identification.wordform import word_answer
-from env.oracle.journal import Journal, sole_writer
+from env.oracle.journal import Journal
 from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
 
 NEAR = (0.1, 0.25)
@@ -62,7 +62,7 @@ def build(
     if Path(matrix).name != matrix or not matrix.endswith(".npz"):
         raise UserError(f"--matrix {matrix!r}: give the name of an .npz file in the package, without a folder")
     animal_ids, question_ids = _chosen_animals(found, animals), _chosen_questions(found, questions)
-    with sole_writer(found.path):
+    with sole_writer(found.path, "build"):
         stored = _stored(path, found)
         spelled = _spelled(stored, found)
         journal_path = path.with_suffix(".journal")
@@ -312,7 +312,7 @@ def compare(
     models = answer_models(local, other)
     console.print(_verdict(models), soft_wrap=True)
     if write_noise:
-        with sole_writer(folder):
+        with sole_writer(folder, "build"):
             kept = load_matrix(first, animals, questions)
             save_matrix(first, with_provenance(kept, **_noise_entries(found, curve, models, other, second)))
         console.print(f"{first}: noise {found.noise:.4f}, flip curve and answer model {models.better} recorded")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,30 +28,6 @@ class Row:
     """float32 [pairs]."""
     answer: np.ndarray
     """uint8 [pairs]."""
-
-
-@contextmanager
-def sole_writer(folder: Path) -> Iterator[None]:
-    """Hold the package against a second writer; the system lets go when the process ends, however it ends.
-
-    Raises UserError when another process holds it.
-    """
-    import fcntl  # not on Windows, where only this command lacks it
-
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(f"cannot open the package {folder}: {error.strerror}") from None
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"another build is at work on {folder}; wait for it or stop it, then run this again"
-            ) from None
-        yield
-    finally:
-        os.close(descriptor)
 
 
 class Journal:

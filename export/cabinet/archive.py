@@ -15,7 +15,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _HOME = Path(__file__).resolve().parents[2]
 """Where the rooms lie: a checkout, or the folder that a wheel was installed to."""
 
-_ROOMS = ("env", "agents", "export")
+_ROOMS = ("env", "agents", "export", "games")
 _PROGRAMS = ("train.py", "bench.py", "wilkins.py")
 _BESIDE = ("pyproject.toml", "constraints.txt", "Makefile", "README.md", "CHANGELOG.md", "LICENSE")
 _TEXT = frozenset({".py", ".md", ".toml", ".html", ".css", ".js", ".mjs", ".svg"})

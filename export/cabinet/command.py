@@ -14,10 +14,10 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from agents.cabinet.run import CabinetRun, load_cabinet_run
 from agents.identification.baselines import best_belief
 from agents.identification.play import play
 from agents.identification.players import Lookahead, Player, RankedPlayer
-from agents.runs import Run, load_run
 from env.errors import UserError
 from env.files import write_whole
 from env.identification.belief import DEFAULT_DOUBT, doubted
@@ -87,8 +87,8 @@ def export(
             platform is. Scores are projected without it.
         transfer: Allow a package that the run was not trained on.
     """
-    trained = load_run(run)
-    world = load_package(package or trained.config["package"]["path"])
+    trained = load_cabinet_run(run)
+    world = load_package(package or trained.choices.package)
     if not transfer:
         trained.require(world)
     export_run(
@@ -99,7 +99,7 @@ def export(
 
 
 def export_run(
-    run: Run,
+    run: CabinetRun,
     package: Package,
     console: Console,
     candidates: str = "hidden",
@@ -266,7 +266,7 @@ def _validate(archive: Path, package: Package) -> None:
 
 
 def _report(
-    run: Run,
+    run: CabinetRun,
     package: Package,
     console: Console,
     candidates: str,

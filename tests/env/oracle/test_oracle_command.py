@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from env.errors import UserError
+from env.files import sole_writer
 from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.package import load_package
 from env.oracle import command
-from env.oracle.journal import Journal, Row, sole_writer
+from env.oracle.journal import Journal, Row
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers", reason="needs wilkins[oracle]")
@@ -207,7 +208,7 @@ def test_only_the_chosen_animals_and_questions_are_measured(package, model_folde
 
 
 def test_a_second_build_on_one_package_is_told_so(package, model_folder):
-    with sole_writer(package), pytest.raises(UserError, match="another build is at work"):
+    with sole_writer(package, "build"), pytest.raises(UserError, match="another build is at work"):
         build(package, model_folder)
 
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wilkins
+from agents.cabinet.run import load_cabinet_run
 from agents.identification.players import belief_player
-from agents.runs import load_run
 from env.errors import UserError
 from env.identification.belief import DEFAULT_DOUBT, FLOOR, Likelihood, answer_probability, doubted
 from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
@@ -276,7 +276,7 @@ def test_projections_and_the_exported_policy_follow_the_answer_model(
     trained_run: Path, small_package: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     folder = Path(shutil.copytree(small_package, tmp_path / "package"))
-    recorded(folder, noise=load_run(trained_run).noise, flip_curve=CURVE, answer_model="measured")
+    recorded(folder, noise=load_cabinet_run(trained_run).noise, flip_curve=CURVE, answer_model="measured")
     scores = {}
     for model in ("auto", "measured", "gaussian"):
         out = tmp_path / model

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import wilkins
+from agents.cabinet.run import load_cabinet_run
 from agents.identification.baselines import best_belief
 from agents.identification.players import trained_player
-from agents.runs import load_run
 from env.cabinet.rules import limit
 from env.errors import UserError
 from env.identification.package import Package, load_package
@@ -50,7 +50,7 @@ def package(small_package: Path) -> Package:
 @pytest.fixture(scope="session")
 def own(trained_run: Path, package: Package) -> Exported:
     """The agent of the shared run as a graph."""
-    run = load_run(trained_run)
+    run = load_cabinet_run(trained_run)
     return exported(run.player(package, package.hidden, run.noise), package, package.hidden, run.noise, 32_767)
 
 
@@ -116,7 +116,7 @@ def test_another_package_needs_transfer_and_then_is_played_well(
 
 
 def test_lookahead_exports_what_scores_at_least_as_much(own: Exported, trained_run: Path, package: Package) -> None:
-    noise = load_run(trained_run).noise
+    noise = load_cabinet_run(trained_run).noise
     best = improved(own.player, own, package, package.hidden, noise, 32_767, 0.1)
     assert best.score > own.score
     p_yes = best.player.likelihood.p_yes
@@ -280,7 +280,7 @@ def test_the_table_of_scores_is_what_evaluate_says(
     console = Console(width=200, force_terminal=False)
     with console.capture() as shown:
         best = export_run(
-            load_run(trained_run), package, console, improve_seconds=0, out=tmp_path / "submission.zip", doubt=0
+            load_cabinet_run(trained_run), package, console, improve_seconds=0, out=tmp_path / "submission.zip", doubt=0
         )
     assert (
         wilkins.main(
