@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 Open = Callable[..., Any]
-"""`open_page(html, state="", width=1280, dark=False)` returns a Playwright page."""
+"""`open_page(html, state="", width=1280, dark=False, forced=False)` returns a Playwright page."""
+
+AXE = Path(__file__).parents[1] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+WIDTHS = (360, 768, 1280)
+SCHEMES = {"light": {}, "dark": {"dark": True}, "forced": {"forced": True}}
+"""What `open_page` is told for each colour scheme."""
 
 
 def settle(tab: Any) -> None:
@@ -18,3 +26,34 @@ def arrives(tab: Any, state: str) -> None:
     """The page comes to `state` and shows it: a busy machine may take a moment to handle what was pressed."""
     tab.wait_for_function("state => location.hash === state", arg=state)
     settle(tab)
+
+
+def goes(tab: Any, state: str) -> None:
+    """Send the page to `state` as a link would."""
+    tab.evaluate("state => { location.hash = state }", state)
+    arrives(tab, state)
+
+
+def violations(tab: Any) -> list[str]:
+    """What axe-core finds wrong with the page as it stands: rule, element and reason of each."""
+    if not AXE.is_file():
+        pytest.skip("no page/node_modules/axe-core; `make page-check` brings it")
+    if not tab.evaluate("'axe' in window"):
+        tab.evaluate(AXE.read_text(encoding="utf-8"))
+    found = tab.evaluate(
+        """async () => {
+            const rules = { 'label-content-name-mismatch': { enabled: true }, 'target-size': { enabled: true } };
+            const { violations } = await axe.run(document, { rules, resultTypes: ['violations'] });
+            return violations.flatMap(({ id, nodes }) => nodes.map(n => `${id}: ${n.target} ${n.failureSummary}`));
+        }"""
+    )
+    return [str(each) for each in found]
+
+
+def wider(tab: Any) -> list[str]:
+    """Elements that stand out to the right of the window, where they make the page scroll sideways."""
+    found = tab.evaluate(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
+            .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => `${e.tagName}.${e.className}`)"""
+    )
+    return [str(each) for each in found]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +21,10 @@ from env.identification.belief import Likelihood, entropy, without
 from env.identification.package import Package, load_package
 from env.identification.pools import Pool
 from export.cabinet.graph import ASK, GUESS, STOP, Graph, read_graph
+
+_VOWEL = re.compile(r"[aeiou]|hours?\b|honest|honou?r|heir|[fhlmnrsx](?![a-z])|8|11(?!\d)|18(?!\d)")
+_CONSONANT = re.compile(r"uni([^nm]|$)|unau|u[st][aeiou]|ur[aeio]|ua|u(?![a-z])|eu|ewe?s?\b|one\b|once\b|oui")
+"""The sound decides: a unicorn, a ewe, a one-humped camel; an hour, an x-ray tetra, an 8-spotted moth."""
 
 
 @dataclass(frozen=True)
@@ -164,11 +170,18 @@ def _parted(console: Console, package: Package, steps: list[Step]) -> None:
             return
 
 
+def article(name: str) -> str:
+    """ "a" or "an", by how English says the name; the page says the same."""
+    letters = "".join(c for c in unicodedata.normalize("NFKD", name) if not "\u0300" <= c <= "\u036f").lower()
+    heard = letters.lstrip("".join({c for c in letters if c.isspace() or unicodedata.category(c)[0] == "P" or unicodedata.category(c) == "Cf"}))
+    return "an" if _VOWEL.match(heard) and not _CONSONANT.match(heard) else "a"
+
+
 def _words(package: Package, kind: int, value: int) -> str:
     pool: Pool = package.animals if kind == GUESS else package.questions
     name = pool.names[value]
     if kind == GUESS:
-        return f"Is it {'an' if name[0] in 'aeiou' else 'a'} {name}?"
+        return f"Is it {article(name)} {name}?"
     return name[0].upper() + name[1:]
 
 

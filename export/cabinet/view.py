@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,8 @@ from rich.console import Console
 from env.cabinet.rules import BUDGET, COST, limit, limit_calls
 from env.errors import UserError
 from env.files import write_whole
-from env.identification.belief import FLOOR
+from env.identification.belief import FLOOR, doubted
+from env.identification.matrix import Curve
 from env.identification.package import Package, load_package
 from export.cabinet.evaluate import platform_probability
 from export.cabinet.graph import Graph, read_graph
@@ -24,6 +26,21 @@ from export.cabinet.score import expected, walk
 
 NOISE_LEVELS = (0.0, 0.05, 0.10, 0.20, 0.30)
 """Noise at which every policy is scored for the page's curve, in margin units."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a policy came about: what it was made to assume of the platform, and how its agent was trained."""
+
+    noise: float
+    """Margin units."""
+    doubt: float = 0.0
+    """Share of the answers that it takes to be noisier than `noise`."""
+    curve: Curve | None = None
+    """Measured flip curve that it follows; None where answers follow Gaussian noise."""
+    training: Sequence[tuple[int, Mapping[str, float]]] = ()
+    """Calls trained on, and scores x100 by name, of each evaluation."""
+
 
 _QUANTA = 32767
 _PLACE = "{{DATA}}"
@@ -69,14 +86,18 @@ def page(
     candidates: np.ndarray,
     noise: float | None = None,
     choice: str = "hidden",
+    curve: Curve | None = None,
+    made: Mapping[str, Made] | None = None,
 ) -> str:
     """The page of named `graphs` as one self-contained HTML text; the same arguments give the same text.
 
     `candidates` are the animals that rounds hide, int64 [n]; `noise` (margin units, the package's when None)
-    is what beliefs and expectations assume; `choice` says in words which animals they are.
+    is what expectations assume, with the measured flip `curve` where answers follow that; `choice` says in words
+    which animals they are. `made` holds, by name of the graph, what its beliefs assume: that noise without doubt
+    where it says nothing.
     """
     template = (files("export") / "page" / "cabinet.html").read_text(encoding="utf-8")
-    data = page_data(graphs, package, candidates, package.noise if noise is None else noise, choice)
+    data = page_data(graphs, package, candidates, package.noise if noise is None else noise, choice, curve, made)
     before, after = template.split(_PLACE)
     return before + embedded_json(data) + after
 
@@ -88,7 +109,13 @@ def embedded_json(data: object) -> str:
 
 
 def page_data(
-    graphs: Mapping[str, Graph], package: Package, candidates: np.ndarray, noise: float, choice: str
+    graphs: Mapping[str, Graph],
+    package: Package,
+    candidates: np.ndarray,
+    noise: float,
+    choice: str,
+    curve: Curve | None = None,
+    made: Mapping[str, Made] | None = None,
 ) -> dict[str, object]:
     """What the page holds, ready for JSON: names, quantised margins, graphs, scores per candidate and noise level."""
     margin = package.matrix.signed_margin()[candidates]
@@ -97,11 +124,23 @@ def page_data(
     levels = sorted({*NOISE_LEVELS, float(noise)})
     policies = []
     for name, graph in graphs.items():
-        outcomes = [expected(graph, platform_probability(package, candidates, level), candidates) for level in levels]
+        how = (made or {}).get(name, Made(noise, curve=curve))
+        outcomes = [
+            expected(
+                graph, platform_probability(package, candidates, level, curve if level == noise else None), candidates
+            )
+            for level in levels
+        ]
         at_noise = outcomes[levels.index(noise)]
         policies.append(
             {
                 "name": name,
+                "assumed": {
+                    "noise": float(how.noise),
+                    "doubt": float(how.doubt),
+                    "curve": _points(doubted(how.noise, how.doubt, how.curve)),
+                },
+                "training": [{"steps": int(steps), "scores": dict(scores)} for steps, scores in how.training],
                 "root": graph.root,
                 "kind": _base64(graph.kind, "<u1"),
                 "value": _base64(graph.value, "<i2"),
@@ -126,6 +165,8 @@ def page_data(
         "budget": BUDGET,
         "cost": COST,
         "noise": float(noise),
+        "source": package.noise_source(noise),
+        "curve": _points(curve),
         "floor": FLOOR,
         "limit": {"calls": limit_calls(len(candidates)), "score": limit(len(candidates))},
         "levels": levels,
@@ -155,6 +196,10 @@ def _nearest(answer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     np.fill_diagonal(differ, answer.shape[1] + 1)
     twin = differ.argmin(axis=1)
     return twin, differ[np.arange(len(answer)), twin]
+
+
+def _points(curve: Curve | None) -> dict[str, list[float]] | None:
+    return None if curve is None else {"margin": curve[0].tolist(), "flip": curve[1].tolist()}
 
 
 def _base64(array: np.ndarray, kind: str) -> str:

@@ -32,11 +32,14 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
     complaints: list[str] = []
     contexts = []
 
-    def open_at(html: str, state: str = "", width: int = 1280, dark: bool = False) -> Any:
+    def open_at(html: str, state: str = "", width: int = 1280, dark: bool = False, forced: bool = False) -> Any:
         file = tmp_path / "policy.html"
         file.write_text(html, encoding="utf-8")
         context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            forced_colors="active" if forced else "none",
+            reduced_motion="reduce",
         )
         contexts.append(context)
         tab = context.new_page()

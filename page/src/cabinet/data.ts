@@ -1,7 +1,32 @@
 // What view.py wrote into the page, decoded. Axes are given as [candidates, questions].
 
+import { distinct } from "../common/text";
+
+/** Chance that an answer turns over, by the size of its margin; linear between the points. */
+export interface FlipCurve {
+  margin: number[];
+  flip: number[];
+}
+
+/** What a player takes a platform's answers to be. */
+export interface Assumed {
+  noise: number;
+  /** Share of the answers that it takes to be noisier than that. */
+  doubt: number;
+  /** Null where the answers follow Gaussian noise alone. */
+  curve: FlipCurve | null;
+}
+
+/** An evaluation while the agent was trained: scores x100 by name. */
+export interface Evaluation {
+  steps: number;
+  scores: Record<string, number>;
+}
+
 interface RawPolicy {
   name: string;
+  assumed: Assumed;
+  training: Evaluation[];
   root: number;
   kind: string;
   value: string;
@@ -26,6 +51,10 @@ interface RawData {
   budget: number;
   cost: number;
   noise: number;
+  /** How the noise is known: measured or assumed. */
+  source: string;
+  /** The platform's flips where they were measured, null where noise is Gaussian. */
+  curve: FlipCurve | null;
   floor: number;
   limit: { calls: number; score: number };
   levels: number[];
@@ -40,6 +69,9 @@ export const STOP = 2;
 
 export interface Policy {
   name: string;
+  /** What the policy was made to believe of the answers. */
+  assumed: Assumed;
+  training: Evaluation[];
   root: number;
   kind: Uint8Array;
   value: Int32Array;
@@ -82,6 +114,8 @@ export function decode(text: string): Data {
   candidates.forEach((animal, at) => (position[animal] = at));
   return {
     ...raw,
+    animals: distinct(raw.animals),
+    questions: distinct(raw.questions),
     candidates,
     position,
     margins: new Int16Array(bytes(raw.margins)),

@@ -1,14 +1,17 @@
 // The animal page: reads the data and opens the views on it.
-import { h, plural } from "../common/dom";
+import { h, name, plural } from "../common/dom";
 import { begin, shell } from "../common/shell";
+import { article } from "../common/text";
 import { compareView } from "./compare";
 import type { Context } from "./context";
 import { decode } from "./data";
+import { palette } from "./icicle";
 import { lossesView } from "./losses";
 import { Model } from "./model";
 import { playView } from "./play";
 import { policyView } from "./policy";
 import { watchView } from "./watch";
+import { noiseText } from "./words";
 
 begin((app, text) => {
   const data = decode(text);
@@ -21,19 +24,20 @@ begin((app, text) => {
       id: "chooser",
       onchange: () => {
         const [view, value] = page.current();
+        const kept = Object.fromEntries([...new URLSearchParams(location.hash.slice(1))].filter(([key]) => key !== view && key !== "of" && key !== "against"));
         context.policy = data.policies[chooser.selectedIndex];
-        // Answers belong to one policy's questions; an animal to all of them.
-        context.go(context.link(view, view === "watch" || view === "losses" || view === "compare" ? value : ""), true);
+        // Answers belong to one policy's questions; an animal, a filter and a colouring to all of them.
+        context.go(context.link(view, view === "play" || view === "policy" ? "" : value, kept), true);
       },
     },
     ...data.policies.map((policy) => h("option", {}, policy.name)),
   );
   page.open(app, {
     title: "Wilkins",
-    about: [`${plural(data.candidates.length, "animal")}, ${plural(data.questions.length, "question")}`, " \u00b7 ", `${data.package} \u00b7 noise\u00a0${data.noise}`],
-    aside: data.policies.length > 1 ? [h("label", { for: "chooser" }, "Policy"), chooser] : [h("span", { class: "only" }, data.policies[0].name)],
+    about: [`${plural(data.candidates.length, "animal")}, ${plural(data.questions.length, "question")}`, " \u00b7 ", name(data.package), ` \u00b7 ${noiseText(data).replace(" ", "\u00a0")}, ${data.source}`],
+    aside: data.policies.length > 1 ? [h("label", { for: "chooser" }, "Policy"), chooser] : [h("span", { class: "only clip" }, name(data.policies[0].name))],
     foot: [
-      h("p", {}, `Answers: ${data.model || "a measured matrix"}. Scores are mean round scores \u00d7 100; the limit for ${plural(data.candidates.length, "animal")} is ${data.limit.score.toFixed(2)}.`),
+      h("p", {}, "Answers: ", name(data.model || "a measured matrix"), `. Scores are mean round scores \u00d7 100; the limit for ${plural(data.candidates.length, "animal")} is ${data.limit.score.toFixed(2)}.`),
       h("p", {}, "Drawn with D3; its licences (ISC, BSD-3-Clause) stand at the end of this file."),
     ],
     tabs: [
@@ -50,5 +54,5 @@ begin((app, text) => {
     },
   });
   // For the console: the page's data and its computations.
-  Object.assign(window, { wilkins: { data, model, opened: performance.now() } });
+  Object.assign(window, { wilkins: { data, model, palette, article, opened: performance.now() } });
 }, "wilkins view");

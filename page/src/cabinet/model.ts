@@ -1,5 +1,5 @@
 // The game, the belief and the tree of a policy: pure computation, no document.
-import { ASK, GUESS, STOP, type Data, type Policy } from "./data";
+import { ASK, GUESS, STOP, type Assumed, type Data, type FlipCurve, type Policy } from "./data";
 
 // Standard normal distribution function after Cephes' ndtr (S. L. Moshier), as SciPy evaluates it.
 const P = [2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687, 4.86371970985681366614e1,
@@ -26,10 +26,22 @@ export function phi(a: number): number {
 const OFFSET = 32768;
 
 /** P(yes) for every quantised margin, so that no answer costs a distribution function. */
-export function probabilities(scale: number, noise: number, floor: number): Float64Array {
+export function probabilities(scale: number, { noise, curve }: { noise: number; curve: FlipCurve | null }, floor: number): Float64Array {
   const table = new Float64Array(2 * OFFSET);
-  for (let q = -OFFSET; q < OFFSET; q++) {
-    table[q + OFFSET] = noise === 0 ? (q > 0 ? 1 : 0) : Math.min(1 - floor, Math.max(floor, phi((q * scale) / noise)));
+  let at = 0;
+  for (let size = 0; size <= OFFSET; size++) {
+    const margin = size * scale;
+    let flip: number;
+    if (curve) {
+      const { margin: places, flip: flips } = curve;
+      while (at < places.length && places[at] <= margin) at++;
+      const share = at === 0 || at === places.length ? 0 : (margin - places[at - 1]) / (places[at] - places[at - 1]);
+      flip = at === 0 ? flips[0] : at === places.length ? flips[at - 1] : flips[at - 1] + (flips[at] - flips[at - 1]) * share;
+    } else flip = noise === 0 ? 0 : phi(-margin / noise);
+    const lowest = noise === 0 && !curve ? 0 : floor;
+    const yes = Math.min(1 - lowest, Math.max(lowest, 1 - flip));
+    if (size < OFFSET) table[OFFSET + size] = yes;
+    table[OFFSET - size] = Math.min(1 - lowest, Math.max(lowest, flip));
   }
   return table;
 }
@@ -44,7 +56,10 @@ export interface Step {
   kind: number;
   /** Question identifier of an ask, animal identifier of a guess. */
   value: number;
+  /** The answer, and the edge that it takes. */
   yes: boolean;
+  /** Nobody knew the answer: the edge is the one that the belief expects, and the belief stays as it was. */
+  unknown?: boolean;
 }
 
 export type Ending = "open" | "solved" | "spent" | "stopped";
@@ -67,9 +82,8 @@ export const roundScore = (solved: boolean, calls: number, cost: number): number
 export class Model {
   readonly n: number;
   readonly questions: number;
-  /** What a player believes of an answer: with a floor. */
-  private readonly believed: Float64Array;
-  private readonly hidden: Float64Array;
+  /** What a player believes of an answer, with a floor, and what of it stays hidden; by what it assumes. */
+  private readonly minds = new Map<string, { believed: Float64Array; hidden: Float64Array }>();
   /** What a platform answers: without one. */
   private readonly world: Float64Array;
   private readonly trees = new Map<Policy, Tree>();
@@ -78,9 +92,17 @@ export class Model {
   constructor(readonly data: Data) {
     this.n = data.candidates.length;
     this.questions = data.questions.length;
-    this.believed = probabilities(data.scale, data.noise, data.floor);
-    this.world = probabilities(data.scale, data.noise, 0);
-    this.hidden = this.believed.map(entropyOf);
+    this.world = probabilities(data.scale, data, 0);
+  }
+
+  private mind(policy: Policy): { believed: Float64Array; hidden: Float64Array } {
+    const key = JSON.stringify(policy.assumed satisfies Assumed);
+    let mind = this.minds.get(key);
+    if (!mind) {
+      const believed = probabilities(this.data.scale, policy.assumed, this.data.floor);
+      this.minds.set(key, (mind = { believed, hidden: believed.map(entropyOf) }));
+    }
+    return mind;
   }
 
   margin(candidate: number, question: number): number {
@@ -97,26 +119,38 @@ export class Model {
     return Math.min(p, 1 - p);
   }
 
-  /** Follow `answers` from the root; `reply` is asked when they run out, and undefined leaves the round open. */
-  follow(policy: Policy, reply: (kind: number, value: number, call: number) => boolean | undefined): Round {
+  /** Follow the replies from the root: an answer, "unknown", or undefined, which leaves the round open. */
+  follow(policy: Policy, reply: (kind: number, value: number, call: number) => boolean | "unknown" | undefined): Round {
     const steps: Step[] = [];
     let node = policy.root;
     for (;;) {
-      if (node < 0 || policy.kind[node] === STOP) return { steps, ending: "stopped", node: -1 };
       if (steps.length === this.data.budget) return { steps, ending: "spent", node: -1 };
+      if (node < 0 || policy.kind[node] === STOP) return { steps, ending: "stopped", node: -1 };
       const kind = policy.kind[node];
       const value = policy.value[node];
-      const yes = reply(kind, value, steps.length);
-      if (yes === undefined) return { steps, ending: "open", node };
-      steps.push({ node, kind, value, yes });
+      const answer = reply(kind, value, steps.length);
+      if (answer === undefined) return { steps, ending: "open", node };
+      const unknown = answer === "unknown";
+      const yes = unknown ? this.expects(policy, steps, node) : answer;
+      steps.push(unknown ? { node, kind, value, yes, unknown } : { node, kind, value, yes });
       if (kind === GUESS && yes) return { steps, ending: "solved", node: -1 };
       node = yes ? policy.yes[node] : policy.no[node];
     }
   }
 
-  /** The round of a string of y and n. */
+  /** The answer that the belief expects at a node; the other one where the graph ends behind it. */
+  private expects(policy: Policy, steps: readonly Step[], node: number): boolean {
+    const ends = (next: number): boolean => next < 0 || policy.kind[next] === STOP;
+    const [yes, no] = [ends(policy.yes[node]), ends(policy.no[node])];
+    if (yes !== no) return no;
+    const { believed } = this.mind(policy);
+    const belief = this.belief(policy, steps);
+    return belief.reduce((sum, p, i) => sum + p * believed[this.data.margins[i * this.questions + policy.value[node]] + OFFSET], 0) > 0.5;
+  }
+
+  /** The round of a string of y, n and d; a guess is never "don't know". */
   replay(policy: Policy, answers: string): Round {
-    return this.follow(policy, (_kind, _value, call) => (call < answers.length ? answers[call] === "y" : undefined));
+    return this.follow(policy, (kind, _value, call) => (call >= answers.length ? undefined : answers[call] === "d" ? (kind === ASK ? "unknown" : false) : answers[call] === "y"));
   }
 
   /** The round of a candidate whose every answer is as measured. */
@@ -135,17 +169,19 @@ export class Model {
   }
 
   /** Posterior over the candidates after `steps`; an answer heard twice counts once. */
-  belief(steps: readonly Step[]): Float64Array {
+  belief(policy: Policy, steps: readonly Step[]): Float64Array {
     const { candidates, margins } = this.data;
+    const { believed } = this.mind(policy);
     const weight = new Float64Array(this.n);
     const seen = new Set<number>();
-    for (const { kind, value, yes } of steps) {
+    for (const { kind, value, yes, unknown } of steps) {
+      if (unknown) continue;
       if (kind === GUESS) {
         for (let i = 0; i < this.n; i++) if ((candidates[i] === value) !== yes) weight[i] = -Infinity;
       } else if (!seen.has(value)) {
         seen.add(value);
         for (let i = 0; i < this.n; i++) {
-          const p = this.believed[margins[i * this.questions + value] + OFFSET];
+          const p = believed[margins[i * this.questions + value] + OFFSET];
           weight[i] += Math.log(yes ? p : 1 - p);
         }
       }
@@ -162,8 +198,8 @@ export class Model {
   private leastContradicted(steps: readonly Step[]): Float64Array {
     const violation = new Float64Array(this.n);
     const seen = new Set<number>();
-    for (const { kind, value, yes } of steps) {
-      if (kind === ASK && seen.has(value)) continue;
+    for (const { kind, value, yes, unknown } of steps) {
+      if (unknown || (kind === ASK && seen.has(value))) continue;
       if (kind === ASK) seen.add(value);
       for (let i = 0; i < this.n; i++) {
         if (kind === GUESS) {
@@ -192,7 +228,8 @@ export class Model {
   }
 
   /** Information gain of every question in bits, falling (Lindley 1956): H(answer) - E[H(answer | animal)]. */
-  gains(belief: Float64Array): Gain[] {
+  gains(policy: Policy, belief: Float64Array): Gain[] {
+    const mind = this.mind(policy);
     const predicted = new Float64Array(this.questions);
     const hidden = new Float64Array(this.questions);
     for (let i = 0; i < this.n; i++) {
@@ -201,8 +238,8 @@ export class Model {
       const row = i * this.questions;
       for (let q = 0; q < this.questions; q++) {
         const at = this.data.margins[row + q] + OFFSET;
-        predicted[q] += b * this.believed[at];
-        hidden[q] += b * this.hidden[at];
+        predicted[q] += b * mind.believed[at];
+        hidden[q] += b * mind.hidden[at];
       }
     }
     return Array.from({ length: this.questions }, (_, question) => ({
@@ -263,6 +300,7 @@ export class Tree {
   /** Mean round score of the rounds that pass, and the candidate they most often hide. */
   score = new Float64Array(1024);
   likeliest = new Int32Array(1024);
+  /** Most calls of a round. */
   deepest = 0;
   /** Probability that a round is solved on each call (index 1 to the budget); `lost` that it is not. */
   solvedOn: Float64Array;
@@ -345,7 +383,7 @@ function grow(policy: Policy, data: Data, world: Float64Array): Tree {
     tree.x[i] = x;
     tree.width[i] = reach;
     tree.likeliest[i] = here[top];
-    tree.deepest = Math.max(tree.deepest, depth);
+    tree.deepest = Math.max(tree.deepest, over ? depth : depth + 1);
     let points = 0;
     if (over) tree.lost += reach;
     else {

@@ -1,13 +1,18 @@
 // The whole policy: an icicle to zoom, search and read.
 import { easeCubicInOut } from "d3-ease";
-import { fill, h, percent, plural, sentence } from "../common/dom";
-import { finder } from "../common/finder";
+import { frame, seriesMark } from "../common/chart";
+import { fill, h, level, name, percent, plural } from "../common/dom";
+import { finder, named } from "../common/finder";
+import { saver } from "../common/save";
+import { sentence } from "../common/text";
 import type { View } from "../common/view";
+import { trainingCurves, trainingScores, trainingTable } from "./chart";
 import type { Context } from "./context";
-import { ASK, GUESS, STOP } from "./data";
+import { ASK, GUESS, STOP, type Policy } from "./data";
 import { draw, label, palette, pick, range, windowOf, type Colouring, type Palette, type Window } from "./icicle";
 import { ROOT, YES, type Step, type Tree } from "./model";
-import { animalOptions, beliefList } from "./words";
+import { onCanvas, onSvg, type Surface } from "./surface";
+import { animalOf, animalOptions, beliefList, howToRead } from "./words";
 
 const ZOOM_MS = 380;
 
@@ -22,7 +27,7 @@ export function policyView(context: Context): View {
   let lit: Float64Array | null = null;
   let litName = "";
   let shown: Window | null = null;
-  let frame = 0;
+  let moving = 0;
 
   const canvas = h("canvas", {
     tabindex: "0",
@@ -31,6 +36,7 @@ export function policyView(context: Context): View {
     "aria-label": "The policy's tree. Arrow keys move, Enter zooms in, Escape zooms out, Home goes to the first call.",
   });
   const pen = canvas.getContext("2d", { alpha: false })!;
+  let surface: Surface;
   const crumbs = h("ol", { class: "crumbs" });
   const detail = h("div", { class: "detail card" });
   const facts = h("p", { class: "dim facts-line" });
@@ -40,15 +46,24 @@ export function policyView(context: Context): View {
     ...data.questions.map((question, id) => ({ label: sentence(question), kind: "question", id })),
   ];
   const search = finder("Light up", "an animal or a question", options, (found) => go(focus, found.label));
-  const clear = h("button", { type: "button", class: "quiet", onclick: () => go(focus, "") }, "Clear");
+  const clear = h("button", { type: "button", class: "quiet", onclick: () => { if (litName) go(focus, ""); } }, "Clear");
   const legend = h("div", { class: "legend" });
   const modes = (["score", "call"] as const).map((mode) =>
-    h("button", { type: "button", "aria-pressed": String(mode === colouring), onclick: () => recolour(mode) }, mode === "call" ? "Call" : "Expected score"),
+    h("button", { type: "button", "aria-pressed": String(mode === colouring), onclick: () => { recolour(mode); context.adjust({ colour: mode === "score" ? "" : mode }); } }, mode === "call" ? "Call" : "Expected score"),
   );
+  const training = h("div", {});
   const element = h(
     "section",
     { class: "policy", "aria-label": "Policy" },
     h("p", { class: "lead" }, "The first call is on top, each row one call later. Width is probability: \u201cyes\u201d to the left, \u201cno\u201d to the right, and where a guess is right the round ends."),
+    howToRead(
+      context,
+      [
+        "Click a call to make it fill the picture, click it again to step out; the path above leads back. By keyboard: arrow keys move, Enter zooms in, Escape out, Home to the first call.",
+        "A half-high box is a guess. Stripes are rounds that end without the animal. Light up an animal to see where its rounds go, or a question to see where it is asked.",
+      ],
+      ["call", "score", "noise", "belief", "limit"],
+    ),
     h(
       "div",
       { class: "controls" },
@@ -57,7 +72,8 @@ export function policyView(context: Context): View {
       h("div", { class: "segments", role: "group", "aria-label": "Colour shows" }, h("span", { class: "dim" }, "Colour"), ...modes),
     ),
     h("nav", { "aria-label": "Path to the shown part" }, crumbs),
-    h("div", { class: "whole" }, h("div", {}, h("div", { class: "chart" }, canvas), h("div", { class: "under" }, legend, facts), litLine), detail),
+    h("div", { class: "whole" }, h("div", {}, h("div", { class: "chart" }, canvas), h("div", { class: "under" }, legend, saver({ stem: "policy", what: "the tree", svg: picture, csv: table })), facts, litLine), detail),
+    training,
   );
 
   const size = { width: 0, height: 0 };
@@ -70,21 +86,42 @@ export function policyView(context: Context): View {
     canvas.width = Math.round(box.width * ratio);
     canvas.height = Math.round(box.height * ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    surface = onCanvas(pen, colours);
     shown = windowOf(tree, focus, size);
     paint();
   }).observe(element);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    colours = palette();
-    describeLegend();
-    paint();
-  });
+  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
+    matchMedia(query).addEventListener("change", () => {
+      colours = palette();
+      if (size.width) surface = onCanvas(pen, colours);
+      describeLegend();
+      paint();
+    });
+  }
 
   function paint(): void {
-    if (shown && size.width) draw(pen, data, tree, shown, size, colours, colouring, lit, cursor);
+    if (shown && size.width) draw(surface, data, tree, shown, size, colours, colouring, lit, cursor);
+  }
+
+  function picture(): SVGSVGElement | null {
+    if (!shown || !size.width) return null;
+    const svg = onSvg(size.width, size.height, `${context.policy.name}: ${label(data, tree, focus)}`, colours);
+    draw(svg, data, tree, windowOf(tree, focus, size), size, colours, colouring, lit, -1);
+    return svg.svg;
+  }
+
+  /** The shown part as rows, one for each place. */
+  function table(): (string | number)[][] {
+    const rows: (string | number)[][] = [["answers", "call", "kind", "question or animal", "share of rounds", "expected score"]];
+    for (let i = focus; i < tree.end[focus]; i++) {
+      const kind = tree.kind[i];
+      rows.push([tree.answers(i), tree.depth[i] + (kind === STOP ? 0 : 1), kind === ASK ? "question" : kind === GUESS ? "guess" : "not found", kind === STOP ? "" : kind === ASK ? data.questions[tree.value[i]] : data.animals[tree.value[i]], tree.width[i], 100 * tree.score[i]]);
+    }
+    return rows;
   }
 
   function zoom(): void {
-    cancelAnimationFrame(frame);
+    cancelAnimationFrame(moving);
     const from = shown;
     const to = windowOf(tree, focus, size);
     if (!from || !size.width || matchMedia("(prefers-reduced-motion: reduce)").matches) {
@@ -104,13 +141,18 @@ export function policyView(context: Context): View {
       const x0 = from.x0 + (to.x0 - from.x0) * share;
       shown = t === 1 ? to : { x0, x1: x0 + wide, top: mix(from.top, to.top), rows: mix(from.rows, to.rows) };
       paint();
-      if (t < 1) frame = requestAnimationFrame(step);
+      if (t < 1) moving = requestAnimationFrame(step);
     };
-    frame = requestAnimationFrame(step);
+    moving = requestAnimationFrame(step);
   }
 
   function go(node: number, light = litName): void {
-    context.go(context.link("policy", tree.answers(node), light ? { lit: light } : {}));
+    context.go(at(node, light));
+  }
+
+  /** Address of a node with what is lit and how it is coloured. */
+  function at(node: number, light = litName): string {
+    return context.link("policy", tree.answers(node), { ...(light && { lit: light }), ...(colouring !== "score" && { colour: colouring }) });
   }
 
   function recolour(mode: Colouring): void {
@@ -121,31 +163,53 @@ export function policyView(context: Context): View {
   }
 
   function describeLegend(): void {
-    const ramp = `linear-gradient(90deg, ${colours.fill[colouring].filter((_, i) => i % 9 === 0).join(", ")})`;
+    const between = range(tree, colouring);
+    const ramp = `linear-gradient(90deg, ${colours.fill[colouring].at(-1)!.filter((_, i) => i % 9 === 0).join(", ")})`;
     fill(
       legend,
-      h("span", { class: "ramp", "--ramp": ramp, "aria-hidden": "true" }),
-      h("span", {}, `${colouring === "call" ? "call" : "expected score"} ${range(tree, colouring).join(" to ")}`),
-      h("span", { class: "keyed" }, h("span", { class: "key guess", "aria-hidden": "true" }), "a guess"),
+      ...(between ? [h("span", { class: "ramp", "--ramp": ramp, "aria-hidden": "true" }), h("span", {}, `${colouring === "call" ? "call" : "expected score"} ${between.join(" to ")}`), h("span", { class: "keyed" }, h("span", { class: "key guess", "aria-hidden": "true" }), "a guess")] : [h("span", {}, "No call is made.")]),
       h("span", { class: "keyed" }, h("span", { class: "key lost", "aria-hidden": "true" }), "not found"),
     );
   }
 
-  function light(name: string): void {
-    litName = name;
+  function describeTraining(): void {
+    const { policy } = context;
+    const scores = trainingScores(policy);
+    if (policy.training.length < 2 || scores.length === 0) {
+      fill(training);
+      return;
+    }
+    const chart = frame();
+    chart.show((width) => trainingCurves(data, policy, width));
+    fill(
+      training,
+      h(
+        "div",
+        { class: "card training" },
+        h("div", { class: "title" }, h("h2", {}, "While its agent was trained"), saver({ stem: "training", what: "the training curves", svg: () => chart.element.querySelector("svg"), csv: () => trainingTable(policy) })),
+        h("p", { class: "keys" }, ...scores.map((score, place) => h("span", { class: "policy-name" }, seriesMark(place), score.replaceAll("_", " ")))),
+        chart.element,
+        h("p", { class: "dim" }, `Scores of the agent alone at each evaluation. The policy was made from the best one${policy.assumed.doubt > 0 ? `, takes ${percent(policy.assumed.doubt)} of the answers to be noisier than ${level(policy.assumed.noise)}` : ""} and may look ahead.`),
+      ),
+    );
+  }
+
+  function light(wanted: string): void {
+    litName = wanted;
     lit = null;
     litLine.textContent = "";
-    clear.setAttribute("aria-disabled", String(!name));
-    const found = options.find((option) => option.label.toLowerCase() === name.toLowerCase());
-    if (!found) {
-      if (name) litLine.textContent = `Nothing called \u201c${name}\u201d.`;
+    clear.setAttribute("aria-disabled", String(!wanted));
+    const found = named(options, wanted);
+    if (!found || found.absent) {
+      if (found) fill(litLine, name(sentence(found.label)), " is in the pool, but no round hides it.");
+      else if (wanted) fill(litLine, "Nothing called \u201c", name(wanted), "\u201d.");
       return;
     }
     if (found.kind === "animal") {
       lit = model.passing(context.policy, found.id);
       let places = 0;
       for (let i = 0; i < tree.size; i++) if (tree.kind[i] === GUESS && tree.value[i] === data.candidates[found.id]) places++;
-      litLine.textContent = `${found.label}: guessed at ${plural(places, "place")}, found in ${percent(context.policy.solved[found.id])} of its rounds.`;
+      fill(litLine, name(found.label), `: guessed at ${plural(places, "place")}, found in ${percent(context.policy.solved[found.id])} of its rounds.`);
     } else {
       lit = new Float64Array(tree.size);
       let places = 0;
@@ -170,7 +234,7 @@ export function policyView(context: Context): View {
   }
 
   function describe(node: number): void {
-    const belief = model.belief(stepsTo(node));
+    const belief = model.belief(context.policy, stepsTo(node));
     const kind = tree.kind[node];
     const answers = tree.answers(node);
     const yes = tree.child(node, YES);
@@ -189,7 +253,7 @@ export function policyView(context: Context): View {
         h("p", { class: "eyebrow" }, kind === STOP ? `After ${plural(tree.depth[node], "call")}` : `Call ${tree.depth[node] + 1} \u00b7 ${kind === GUESS ? "guess" : "question"}`),
         h("h2", {}, label(data, tree, node)),
         h("p", {}, `Reached in ${percent(mass)} of rounds; ${shares}. Expected score from here ${(100 * tree.score[node]).toFixed(1)}.`),
-        h("p", {}, h("a", { href: context.link("play", answers) }, "Play from here"), " \u00b7 ", h("a", { href: context.link("watch", data.animals[data.candidates[tree.likeliest[node]]]) }, `Watch ${data.animals[data.candidates[tree.likeliest[node]]]}`)),
+        h("p", {}, h("a", { href: context.link("play", answers) }, "Play from here"), " \u00b7 ", h("a", { href: context.link("watch", animalOf(data, tree.likeliest[node])) }, "Watch ", name(animalOf(data, tree.likeliest[node])))),
       ),
       h("div", {}, h("p", { class: "eyebrow" }, "Likeliest here"), beliefList(data, belief, model.likeliest(belief, 5))),
     );
@@ -206,21 +270,21 @@ export function policyView(context: Context): View {
     for (let i = focus; i >= 0; i = tree.parent[i]) chain.unshift(i);
     fill(
       crumbs,
-      ...chain.map((node, at) =>
+      ...chain.map((node, place) =>
         h(
           "li",
           {},
           tree.edge[node] === ROOT ? null : h("span", { class: `edge ${tree.edge[node] === YES ? "yes" : "no"}` }, tree.edge[node] === YES ? "yes" : "no"),
-          at === chain.length - 1
-            ? h("span", { "aria-current": "true" }, label(data, tree, node))
-            : h("a", { href: context.link("policy", tree.answers(node), litName ? { lit: litName } : {}) }, label(data, tree, node)),
+          place === chain.length - 1
+            ? h("span", { class: "clip", "aria-current": "true" }, name(label(data, tree, node)))
+            : h("a", { class: "clip", href: at(node) }, name(label(data, tree, node))),
         ),
       ),
     );
     crumbs.scrollLeft = crumbs.scrollWidth;
   }
 
-  function at(event: MouseEvent): number {
+  function under(event: MouseEvent): number {
     if (!shown) return -1;
     const box = canvas.getBoundingClientRect();
     const x = shown.x0 + ((event.clientX - box.left) / box.width) * (shown.x1 - shown.x0);
@@ -230,7 +294,7 @@ export function policyView(context: Context): View {
 
   canvas.addEventListener("pointermove", (event) => {
     if (event.pointerType === "touch") return;
-    const node = at(event);
+    const node = under(event);
     canvas.style.cursor = node >= 0 ? "pointer" : "default";
     if (node !== cursor) {
       cursor = node;
@@ -244,12 +308,13 @@ export function policyView(context: Context): View {
     describe(focus);
   });
   canvas.addEventListener("click", (event) => {
-    const node = at(event);
+    const node = under(event);
     // A second click on the shown part steps out, as in most icicles.
     if (node >= 0) go(node === focus && tree.parent[node] >= 0 ? tree.parent[node] : node);
   });
   canvas.addEventListener("keydown", (event) => {
-    let next = cursor < 0 ? focus : cursor;
+    const from = cursor < 0 ? focus : cursor;
+    let next = from;
     const { key } = event;
     if (key === "ArrowDown") {
       let best = -1;
@@ -257,42 +322,54 @@ export function policyView(context: Context): View {
       if (best >= 0) next = best;
     } else if (key === "ArrowUp") next = Math.max(0, tree.parent[next]);
     else if (key === "ArrowRight") {
-      for (let j = next + 1; j < tree.size; j++) if (tree.depth[j] === tree.depth[next]) { next = j; break; }
+      for (let j = next + 1; j < tree.end[focus]; j++) if (tree.depth[j] === tree.depth[next]) { next = j; break; }
     } else if (key === "ArrowLeft") {
-      for (let j = next - 1; j >= 0; j--) if (tree.depth[j] === tree.depth[next]) { next = j; break; }
-    } else if (key === "Home") { go(0); next = 0; }
-    else if (key === "Enter" || key === " ") go(next);
-    else if (key === "Escape") { next = Math.max(0, tree.parent[focus]); go(next); }
-    else return;
+      for (let j = next - 1; j >= focus; j--) if (tree.depth[j] === tree.depth[next]) { next = j; break; }
+    } else if (key === "Home") next = 0;
+    else if (key === "Escape") next = Math.max(0, tree.parent[focus]);
+    else if (key !== "Enter" && key !== " ") return;
     event.preventDefault();
+    const jumps = !key.startsWith("Arrow");
+    if (jumps && event.repeat) return;
+    // The cursor never leaves the picture: where a step would, the picture follows.
+    if (jumps || !visible(next)) go(next);
     cursor = next;
     paint();
     describe(next);
-    context.say(`Call ${tree.depth[next] + 1}: ${label(data, tree, next)} ${percent(tree.width[next])} of rounds`);
+    context.say(`${tree.kind[next] === STOP ? "" : `Call ${tree.depth[next] + 1}: `}${label(data, tree, next)}, ${percent(tree.width[next])} of rounds`);
   });
+
+  function visible(node: number): boolean {
+    const window = windowOf(tree, focus, size);
+    return tree.depth[node] >= window.top && tree.depth[node] + 1 <= window.top + window.rows + 1e-9 && tree.x[node] < window.x1 && tree.x[node] + tree.width[node] > window.x0;
+  }
   canvas.addEventListener("blur", () => {
     cursor = -1;
     paint();
   });
 
   describeLegend();
-  let named = "";
+  let lighted = "";
+  let described: Policy | null = null;
   return {
     element,
     show: (value, parameters) => {
       const fresh = model.tree(context.policy);
-      const name = parameters.get("lit") ?? "";
+      const wanted = parameters.get("lit") ?? "";
+      const mode: Colouring = parameters.get("colour") === "call" ? "call" : "score";
       const changed = fresh !== tree;
       tree = fresh;
-      if (changed) {
-        shown = null;
-        cursor = -1;
-        describeLegend();
+      if (changed) shown = null;
+      cursor = -1;
+      if (changed || mode !== colouring) recolour(mode);
+      if (wanted !== lighted || changed) {
+        lighted = wanted;
+        light(wanted);
+        search.set(wanted);
       }
-      if (name !== named || changed) {
-        named = name;
-        light(name);
-        search.set(name);
+      if (described !== context.policy) {
+        described = context.policy;
+        describeTraining();
       }
       focus = tree.at(value.replace(/[^yn]/g, ""));
       facts.textContent = `${plural(context.policy.kind.length, "node")} in the graph, ${plural(tree.kind.subarray(0, tree.size).filter((kind) => kind !== STOP).length, "place")} that rounds reach, at most ${plural(tree.deepest, "call")} deep`;

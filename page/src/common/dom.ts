@@ -1,4 +1,4 @@
-// Elements and words. Text reaches the document as text nodes only, so nothing in the data can be markup.
+// Elements and figures. Text reaches the document as text nodes only, so nothing in the data can be markup.
 
 export type Child = Node | string | number | null | undefined | false;
 type Value = string | number | boolean | null | undefined | ((event: never) => void);
@@ -28,7 +28,8 @@ export function fill(element: Element, ...children: Child[]): void {
   );
 }
 
-export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+/** A name out of the data: its direction is its own, and where it is cut its whole stands in the tooltip. */
+export const name = (text: string, className?: string): HTMLElement => h("bdi", { class: className, title: text.length > 24 ? text : null }, text);
 
 export function percent(p: number): string {
   if (p <= 0) return "0\u00a0%";
@@ -41,6 +42,9 @@ export function percent(p: number): string {
 export const signed = (x: number, digits = 2): string => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(digits)}`;
 
 export const plural = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+/** A measured quantity to three digits, as short as it can be written. */
+export const level = (x: number): string => String(Number(x.toPrecision(3)));
 
 export const effective = (bits: number): number => 2 ** bits;
 
@@ -58,9 +62,19 @@ export function figureList(entries: [string, string][]): HTMLElement {
   return h("dl", { class: "figures" }, ...entries.map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))));
 }
 
-/** An answer as a word with its own mark, told apart by more than colour. */
-export function answerWord(yes: boolean): HTMLElement {
-  return h("span", { class: `answer ${yes ? "yes" : "no"}` }, yes ? "yes" : "no");
+/** An answer as a word with its own mark, told apart by more than colour; undefined is one that nobody knew. */
+export function answerWord(yes: boolean | undefined): HTMLElement {
+  return yes === undefined ? h("span", { class: "answer unknown" }, "don\u2019t know") : h("span", { class: `answer ${yes ? "yes" : "no"}` }, yes ? "yes" : "no");
+}
+
+/** What a view's words mean, folded away until someone asks. */
+export function howTo(lines: readonly string[], terms: readonly (readonly [string, string])[]): HTMLElement {
+  return h(
+    "details",
+    { class: "how" },
+    h("summary", {}, "How to read this"),
+    h("div", {}, ...lines.map((line) => h("p", {}, line)), h("dl", {}, ...terms.flatMap(([term, meaning]) => [h("dt", {}, term), h("dd", {}, meaning)]))),
+  );
 }
 
 let serial = 0;

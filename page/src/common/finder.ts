@@ -1,10 +1,13 @@
 // A search box with suggestions, after the ARIA combobox pattern: type, arrows, Enter, Escape.
-import { fill, h, uniqueId } from "./dom";
+import { fill, h, name, uniqueId } from "./dom";
+import { NEAR, rank } from "./text";
 
 export interface Found {
   label: string;
   kind: string;
   id: number;
+  /** Can be named, but is none of those that are looked for; why. */
+  absent?: string;
 }
 
 export interface Finder {
@@ -15,14 +18,37 @@ export interface Finder {
 
 const SHOWN = 8;
 
+/** Options that fit what was typed, the best first; names that are only near it where nothing else fits. */
+export function search(options: readonly Found[], typed: string, count = SHOWN): { matches: Found[]; near: boolean } {
+  const ranked = options.map((found) => ({ found, rank: rank(found.label, typed) })).filter((entry) => entry.rank < Infinity);
+  const near = !ranked.some((entry) => entry.rank < NEAR);
+  const matches = ranked
+    .filter((entry) => near || entry.rank < NEAR)
+    .sort((a, b) => a.rank - b.rank || Number(!!a.found.absent) - Number(!!b.found.absent) || a.found.label.length - b.found.label.length || (a.found.label < b.found.label ? -1 : 1))
+    .slice(0, count)
+    .map((entry) => entry.found);
+  return { matches, near };
+}
+
+/** The option that a text names, in whatever spelling; undefined where none is called that. */
+export function named(options: readonly Found[], text: string): Found | undefined {
+  if (!text.trim()) return undefined;
+  const exact = options.find((found) => found.label === text);
+  if (exact) return exact;
+  const [best] = search(options, text, 1).matches;
+  return best && rank(best.label, text) <= 2 ? best : undefined;
+}
+
 export function finder(label: string, placeholder: string, options: readonly Found[], choose: (found: Found) => void): Finder {
   const list = uniqueId("options");
-  const name = uniqueId("find");
+  const id = uniqueId("find");
+  const several = new Set(options.map((option) => option.absent ?? option.kind)).size > 1;
   let matches: Found[] = [];
+  let near = false;
   let active = -1;
 
   const input = h("input", {
-    id: name,
+    id,
     type: "text",
     role: "combobox",
     autocomplete: "off",
@@ -34,7 +60,7 @@ export function finder(label: string, placeholder: string, options: readonly Fou
     "aria-controls": list,
   });
   const menu = h("ul", { id: list, role: "listbox", "aria-label": "Suggestions", class: "menu", hidden: true });
-  const element = h("div", { class: "finder" }, h("label", { for: name }, label), h("div", { class: "field" }, input, menu));
+  const element = h("div", { class: "finder" }, h("label", { for: id }, label), h("div", { class: "field" }, input, menu));
 
   function close(): void {
     menu.hidden = true;
@@ -49,26 +75,16 @@ export function finder(label: string, placeholder: string, options: readonly Fou
     choose(found);
   }
 
-  function search(): void {
-    const wanted = input.value.trim().toLowerCase();
-    const ranked: { found: Found; rank: number }[] = [];
-    for (const found of options) {
-      const place = found.label.toLowerCase().indexOf(wanted);
-      if (place < 0) continue;
-      const wordStart = place === 0 || /[\s-]/.test(found.label[place - 1]);
-      ranked.push({ found, rank: (found.label.length === wanted.length ? 0 : place === 0 ? 1 : wordStart ? 2 : 3) });
-    }
-    matches = ranked
-      .sort((a, b) => a.rank - b.rank || a.found.label.length - b.found.label.length || (a.found.label < b.found.label ? -1 : 1))
-      .slice(0, SHOWN)
-      .map((entry) => entry.found);
+  function suggest(): void {
+    ({ matches, near } = search(options, input.value));
     draw();
   }
 
   function draw(): void {
-    const several = new Set(options.map((option) => option.kind)).size > 1;
+    const none = matches.length === 0 ? "Nothing of that name" : near ? "Nothing of that name; near it:" : "";
     fill(
       menu,
+      none && h("li", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, none),
       ...matches.map((found, at) =>
         h(
           "li",
@@ -81,11 +97,10 @@ export function finder(label: string, placeholder: string, options: readonly Fou
               pick(found);
             },
           },
-          h("span", {}, found.label),
-          several && h("span", { class: "kind" }, found.kind),
+          name(found.label),
+          several && h("span", { class: "kind" }, found.absent ?? found.kind),
         ),
       ),
-      matches.length === 0 && h("li", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, "Nothing of that name"),
     );
     menu.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -95,20 +110,22 @@ export function finder(label: string, placeholder: string, options: readonly Fou
 
   input.addEventListener("input", () => {
     active = -1;
-    search();
+    suggest();
   });
   input.addEventListener("focus", () => input.select());
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      if (menu.hidden) search();
+      if (menu.hidden) suggest();
       const step = event.key === "ArrowDown" ? 1 : -1;
-      if (matches.length) active = (active + step + matches.length) % matches.length;
+      if (matches.length) active = (active + (active < 0 && step < 0 ? 0 : step) + matches.length) % matches.length;
       draw();
     } else if (event.key === "Enter") {
-      if (menu.hidden) search();
-      const found = matches[Math.max(0, active)];
+      if (event.repeat || !(input.value.trim() || active >= 0)) return;
+      if (menu.hidden) suggest();
+      // What is only near the typed name is never taken for it.
+      const found = matches[active >= 0 ? active : near ? -1 : 0];
       if (found) pick(found);
     } else if (event.key === "Escape") close();
   });

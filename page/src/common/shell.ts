@@ -24,6 +24,7 @@ export interface Shell extends Navigation {
 }
 
 const encode = (text: string): string => encodeURIComponent(text).replaceAll("%20", "+");
+const write = (entries: [string, string][]): string => `#${entries.map(([key, text]) => (text === "" ? encode(key) : `${encode(key)}=${encode(text)}`)).join("&")}`;
 
 export function shell(): Shell {
   const live = h("div", { class: "offscreen", role: "status", "aria-live": "polite" });
@@ -31,6 +32,7 @@ export function shell(): Shell {
   const made = new Map<string, View>();
   const links = new Map<string, HTMLAnchorElement>();
   let frame: Frame;
+  let routed = "";
 
   const address = (): URLSearchParams => new URLSearchParams(location.hash.slice(1));
 
@@ -40,13 +42,14 @@ export function shell(): Shell {
   }
 
   function link(view: string, value = "", extra: Record<string, string> = {}): string {
-    const entries = Object.entries({ [view]: value, ...frame.carried(), ...extra });
-    return `#${entries.map(([key, text]) => (text === "" ? encode(key) : `${encode(key)}=${encode(text)}`)).join("&")}`;
+    return write(Object.entries({ [view]: value, ...frame.carried(), ...extra }));
   }
 
   function route(): void {
     const parameters = address();
     const [key, value] = current(parameters);
+    const within = main.contains(document.activeElement);
+    routed = location.hash;
     frame.arrive(parameters);
     const [, label, make] = frame.tabs.find(([name]) => name === key)!;
     let view = made.get(key);
@@ -62,6 +65,13 @@ export function shell(): Shell {
     }
     document.title = `${label} \u00b7 ${frame.title}`;
     view.show(value, parameters);
+    // What had the focus may be gone; the next Tab then goes on from here and not from the top of the page.
+    if (within && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  }
+
+  /** Both events tell of one step through the history. */
+  function arrived(): void {
+    if (location.hash !== routed) route();
   }
 
   return {
@@ -71,6 +81,15 @@ export function shell(): Shell {
       if (quiet) history.replaceState(null, "", to);
       else history.pushState(null, "", to);
       route();
+    },
+    adjust: (extra) => {
+      const parameters = address();
+      for (const [key, text] of Object.entries(extra)) {
+        if (text) parameters.set(key, text);
+        else parameters.delete(key);
+      }
+      history.replaceState(null, "", write([...parameters]));
+      routed = location.hash;
     },
     say: (text) => {
       live.textContent = text;
@@ -91,8 +110,12 @@ export function shell(): Shell {
         h("footer", {}, ...frame.foot),
         live,
       );
-      window.addEventListener("hashchange", route);
-      window.addEventListener("popstate", route);
+      window.addEventListener("hashchange", arrived);
+      window.addEventListener("popstate", arrived);
+      // A key that is held down presses a button once.
+      document.addEventListener("keydown", (event) => {
+        if (event.repeat && event.key === "Enter" && (event.target as Element).closest("a, button, summary")) event.preventDefault();
+      });
       route();
     },
   };

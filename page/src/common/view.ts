@@ -5,6 +5,8 @@ export interface Navigation {
   link(view: string, value?: string, extra?: Record<string, string>): string;
   /** Go there; `quiet` adds no entry to the history. */
   go(address: string, quiet?: boolean): void;
+  /** Change parameters of the address in place, an empty one leaves it; the view that is shown stays. */
+  adjust(extra: Record<string, string>): void;
   /** Say something to screen readers. */
   say(text: string): void;
 }
