@@ -74,7 +74,7 @@ export function lines(chart: Lines, width: number): SVGSVGElement {
   const svg = create("svg").attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("class", "plot").attr("role", "img").attr("aria-label", `${chart.title}: ${text}${limitText}`);
   svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`).call(axisLeft(y).ticks(5).tickSize(-(width - margin.left - margin.right)));
   const axis = axisBottom(x).tickSize(4).tickFormat((value) => showX(Number(value)));
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${HEIGHT - margin.bottom})`).call(axis.tickValues(apart([...(chart.here === undefined ? [] : [chart.here]), ...(chart.x.ticks ?? x.ticks(6))], x, showX)));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${HEIGHT - margin.bottom})`).call(axis.tickValues(apart([...(chart.here === undefined ? [] : [chart.here]), ...(chart.x.ticks ?? x.ticks(Math.max(2, width / 110)))], x, showX)));
   svg.append("text").attr("class", "axis-name").attr("x", (margin.left + width) / 2).attr("y", HEIGHT - 4).attr("text-anchor", "middle").text(chart.x.name);
   if (chart.here !== undefined) svg.append("g").attr("class", "here").append("line").attr("x1", x(chart.here)).attr("x2", x(chart.here)).attr("y1", margin.top).attr("y2", HEIGHT - margin.bottom);
   const path = line<readonly [number, number]>((point) => x(point[0]), (point) => y(point[1]));
@@ -88,7 +88,9 @@ export function lines(chart: Lines, width: number): SVGSVGElement {
   if (chart.limit !== undefined) {
     const limit = svg.append("g").attr("class", "limit");
     limit.append("line").attr("x1", margin.left).attr("x2", width - margin.right).attr("y1", y(chart.limit.at)).attr("y2", y(chart.limit.at));
-    limit.append("text").attr("x", width - margin.right).attr("y", y(chart.limit.at) - 5).attr("text-anchor", "end").text(`${chart.limit.name} ${chart.limit.at.toFixed(2)}`);
+    // Where the lines rise, what is above their start is free.
+    const rises = chart.series.some(({ points }) => points.length > 1 && points[0][1] < points[points.length - 1][1]);
+    limit.append("text").attr("x", rises ? margin.left + 6 : width - margin.right).attr("y", y(chart.limit.at) - 5).attr("text-anchor", rises ? "start" : "end").text(`${chart.limit.name} ${chart.limit.at.toFixed(2)}`);
   }
   return svg.node()!;
 }
