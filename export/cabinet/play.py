@@ -173,7 +173,11 @@ def _parted(console: Console, package: Package, steps: list[Step]) -> None:
 def article(name: str) -> str:
     """ "a" or "an", by how English says the name; the page says the same."""
     letters = "".join(c for c in unicodedata.normalize("NFKD", name) if not "\u0300" <= c <= "\u036f").lower()
-    heard = letters.lstrip("".join({c for c in letters if c.isspace() or unicodedata.category(c)[0] == "P" or unicodedata.category(c) == "Cf"}))
+    heard = letters.lstrip(
+        "".join(
+            {c for c in letters if c.isspace() or unicodedata.category(c)[0] == "P" or unicodedata.category(c) == "Cf"}
+        )
+    )
     return "an" if _VOWEL.match(heard) and not _CONSONANT.match(heard) else "a"
 
 

@@ -21,6 +21,8 @@ export interface Palette extends Inks {
   /** By colouring, light (0 to FAINT) and step of the scale: a ground, and the ink that reads best on it. */
   fill: Record<Colouring, string[][]>;
   text: Record<Colouring, string[][]>;
+  /** What is not found, by light. */
+  losses: string[];
 }
 
 const STEPS = 64;
@@ -39,16 +41,18 @@ export function palette(): Palette {
   const call = interpolateRgbBasis(dark ? ["#1d3a4d", "#2f6482", "#5a97ad", "#a5cbbf", "#ece6b4"] : ["#1f4a63", "#3a7793", "#74abbc", "#b5d4cb", "#efe9c6"]);
   // From orange to blue: told apart with every common kind of colour vision, and the losses stand out.
   const score = interpolateRgbBasis(dark ? ["#e8893a", "#a8733f", "#56584f", "#3f7f9a", "#62b4d3"] : ["#a3480a", "#d99a5b", "#ece2cb", "#8fb7c6", "#2b6c8c"]);
+  const dimmed = (colour: Rgb, light: number): Rgb => mix(paper, colour, UNLIT + ((1 - UNLIT) * light) / FAINT).map(Math.round) as unknown as Rgb;
   const fill = {} as Palette["fill"];
   const text = {} as Palette["text"];
   for (const [name, scale] of Object.entries({ call, score }) as [Colouring, (t: number) => string][]) {
     const grounds: Rgb[][] = Array.from({ length: FAINT + 1 }, (_, light) =>
-      Array.from({ length: STEPS }, (_, i) => mix(paper, rgb(scale(i / (STEPS - 1))), UNLIT + ((1 - UNLIT) * light) / FAINT).map(Math.round) as unknown as Rgb),
+      Array.from({ length: STEPS }, (_, i) => dimmed(rgb(scale(i / (STEPS - 1))), light)),
     );
     fill[name] = grounds.map((row) => row.map(css));
     text[name] = grounds.map((row) => row.map((ground) => css(inkOn(ground))));
   }
-  return { paper: css(paper), ink: css(shown("--ink")), lost: css(shown("--lost")), fill, text };
+  const lost = shown("--lost");
+  return { paper: css(paper), ink: css(shown("--ink")), lost: css(lost), fill, text, losses: Array.from({ length: FAINT + 1 }, (_, light) => css(dimmed(lost, light))) };
 }
 
 export function shade(tree: Tree, i: number, colouring: Colouring): number {
@@ -136,8 +140,8 @@ export function draw(
       // A guess is lower, so that it differs from a question by shape and not by colour alone.
       const tall = tree.kind[i] === GUESS ? Math.max(1, row * 0.62) : row - gap;
       if (!stop) on.rect(x0, y, wide, tall, colours.fill[colouring][faint][at]);
-      else if (full > 3) on.stripes(x0, y, wide, tall);
-      else on.rect(x0, y, wide, tall, colours.lost);
+      else if (full > 3 && faint > FAINT / 2) on.stripes(x0, y, wide, tall);
+      else on.rect(x0, y, wide, tall, colours.losses[faint]);
       if (full > 34 && row > 13) {
         const room = x1 - Math.max(0, x0) - 10;
         const fits = (text: string): boolean => on.measure(text, letters) <= room;
