@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import torch
+import transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
@@ -64,3 +67,67 @@ def make_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, loud: float = 
     with torch.no_grad():
         model.lm_head.weight[[*said, tokenizer.eos_token_id]] *= loud
     return model
+
+
+class Kind(NamedTuple):
+    """A model class, what its configuration needs besides the usual sizes, and why it cannot take a trie."""
+
+    settings: dict[str, Any]
+    obstacle: str = ""
+    name: str = ""
+    """Of the configuration's class, where it is not that of the kind."""
+
+
+WINDOW = "its attention window of 32 tokens is shorter than a prompt"
+STATE = "keep a recurrent state"
+HEADS = {"head_dim": 16}
+STATES = {"mamba_d_state": 8, "mamba_n_groups": 1, "mamba_chunk_size": 16, "mamba_d_head": 16}
+LINEAR = {
+    **{"linear_num_value_heads": 4, "linear_num_key_heads": 2, "linear_key_head_dim": 16, "linear_value_head_dim": 16},
+    **HEADS,
+}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+
+OTHER_KINDS = {
+    "Llama": Kind({}),
+    "Falcon": Kind({"alibi": False}),
+    "Gemma2": Kind({**HEADS, "sliding_window": 4096, "query_pre_attn_scalar": 16}),
+    "Gemma2 narrow": Kind({**HEADS, "sliding_window": 32, "query_pre_attn_scalar": 16}, WINDOW),
+    "Gemma3": Kind({**HEADS, "sliding_window": 32, "query_pre_attn_scalar": 16}, WINDOW, "Gemma3Text"),
+    "Mistral": Kind({"sliding_window": 32}, WINDOW),
+    "Qwen2 narrow": Kind({"use_sliding_window": True, "sliding_window": 32, "max_window_layers": 2}, WINDOW),
+    "GptOss": Kind({**HEADS, "sliding_window": 32, "num_local_experts": 4, "num_experts_per_tok": 2}, WINDOW),
+    "Llama4": Kind({**HEADS, "attention_chunk_size": 32, "num_local_experts": 2}, WINDOW, "Llama4Text"),
+    "Bloom": Kind({"n_layer": 4, "n_head": 4}, "takes no position_ids"),
+    "Mpt": Kind({"d_model": 64, "n_heads": 4, "n_layers": 4, "max_seq_len": 1024}, "takes no position_ids"),
+    "Falcon with ALiBi": Kind({"alibi": True}, "cannot take the mask of a trie"),
+    "Mamba": Kind({"state_size": 8}, STATE),
+    "Qwen3Next": Kind({**LINEAR, **EXPERTS, "shared_expert_intermediate_size": 32}, STATE),
+    "Qwen3_5": Kind(LINEAR, STATE, "Qwen3_5Text"),
+    "Lfm2": Kind({"layer_types": ["conv", "full_attention"] * 2}, STATE),
+    "FalconH1": Kind({**STATES, "mamba_d_ssm": 64, "mamba_n_heads": 4}, STATE),
+}
+"""Kinds of model that hold a prompt in another way than Qwen2 does."""
+
+
+def make_other(kind: str, tokenizer: PreTrainedTokenizerFast) -> Any:
+    """A model of one of `OTHER_KINDS` with random float32 weights."""
+    made = OTHER_KINDS[kind]
+    name = kind.split()[0]
+    sizes = {
+        "vocab_size": len(tokenizer) + 5,
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 1024,
+        "tie_word_embeddings": False,
+        "initializer_range": 0.25,
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{made.name or name}Config")(**{**sizes, **made.settings})
+    return getattr(transformers, f"{name}ForCausalLM")(config).eval()

@@ -19,7 +19,7 @@ from env.identification.numerics import Difference, FlipCurve, Models, answer_mo
 from env.identification.package import EMBEDDED, SPLITS, Package, load_package, read_pools
 from env.identification.pools import Pool, decode, read_split
 from env.identification.wordform import word_answer
-from env.oracle.journal import Journal
+from env.oracle.journal import Journal, begun
 from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
 
 NEAR = (0.1, 0.25)
@@ -34,6 +34,8 @@ def build(
     device: str = "auto",
     gguf: Path | None = None,
     prompt: Literal["animals", "keywords"] | None = None,
+    template: str = "",
+    date: str = "",
     animals: str = "all",
     questions: Path | None = None,
     matrix: str = "matrix.npz",
@@ -52,6 +54,9 @@ def build(
         gguf: A model in GGUF form instead, dequantised to dtype.
         prompt: animals is the official prompt of the animal game, keywords that of 20 questions; by default the
             one that goes with the package's pool.
+        template: Which of the tokenizer's chat templates, where it has several and none by default.
+        date: Day, such as 2026-11-30, that a chat template writes if it writes one: by default that of the first
+            build, which is recorded.
         animals: all, hidden, dev, test1, or a text or CSV file of the names of animals (or keywords).
         questions: Text file of question names; all questions by default.
         matrix: Name of the matrix file in the package.
@@ -80,13 +85,16 @@ def build(
         from env.oracle.prompt import PROMPTS, ChatPrompts
 
         asked = prompt or found.kind
-        prompts = ChatPrompts(tokenizer, PROMPTS[asked])
+        day = _day(date, begun(journal_path), stored.provenance)
+        prompts = ChatPrompts(tokenizer, PROMPTS[asked], day, template)
+        prompts.check([found.animals.names[animal_id] for animal_id in animal_ids], found.questions.names)
         identity = {
             "model": source.name,
             "revision": source.revision,
             "dtype": source.dtype,
             "prompt": asked,
             "prompt_sha256": prompts.sha256,
+            **({"prompt_date": prompts.date.isoformat()} if prompts.date else {}),
             **_digests(found),
         }
         _check_same(path, stored, identity)
@@ -127,6 +135,9 @@ def _measure(oracle: Any, wanted: list[Any], questions: tuple[str, ...], journal
     near = done = 0
     with Progress(*columns, console=console, speed_estimate_period=600) as progress:
         task = progress.add_task("", total=sum(ids.size for _, _, ids in wanted), rate=0.0, near=0.0)
+        oracle.settle(wanted, questions)
+        if oracle.obstacle:
+            progress.console.print(f"one prompt at a time, which is slower: {oracle.obstacle}")
         for row in oracle.rows(wanted, questions):
             journal.append(row)
             done += row.margin.size
@@ -149,6 +160,18 @@ def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str
         builder = f"{known}; {builder}"
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return {**identity, "created": today, **before, "builder": builder, "prompt_sha256": identity["prompt_sha256"]}
+
+
+def _day(date: str, journal: Mapping[str, str], provenance: Mapping[str, Any]) -> datetime.date | None:
+    """The day that prompts say it is: as told, else that of the first build; None before one."""
+    # Rows from before days were recorded were made on the day that the matrix was.
+    recorded = journal.get("prompt_date") or provenance.get("prompt_date") or provenance.get("created") or ""
+    try:
+        return datetime.date.fromisoformat(date or str(recorded)) if date or recorded else None
+    except ValueError:
+        if date:
+            raise UserError(f"--date {date!r} is no day; give one such as 2026-11-30") from None
+        return None
 
 
 def _stored(path: Path, package: Package) -> Matrix:
@@ -185,8 +208,14 @@ def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None
         if key == "prompt_sha256" and key not in stored.provenance:
             continue
         if stored.provenance.get(key) != identity[key]:
+            dated = (
+                f" (the chat template writes the day, now {identity['prompt_date']})"
+                if "prompt_date" in identity
+                else ""
+            )
             raise UserError(
-                f"{path}: its answers were measured with {key} {stored.provenance.get(key)}, now it is {identity[key]}; "
+                f"{path}: its answers were measured with {key} {stored.provenance.get(key)}, now it is {identity[key]}"
+                f"{dated if key == 'prompt_sha256' else ''}; "
                 f"use those settings, or another file name with --matrix"
             )
 

@@ -30,6 +30,16 @@ class Row:
     """uint8 [pairs]."""
 
 
+def begun(path: Path) -> dict[str, str]:
+    """What the journal at `path` says of its measurement; empty where there is no journal to read."""
+    try:
+        with path.open("rb") as stream:
+            found = json.loads(stream.readline())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 class Journal:
     """Rows of one measurement, a JSON line each, below a line that says what measures them.
 

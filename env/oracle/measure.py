@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from env.errors import UserError
 from env.oracle.journal import Row
+from env.oracle.model import first_line
 from env.oracle.prompt import NEW_TOKENS, ChatPrompts, decided, read_reply, reading_tokens
 from env.oracle.trie import Pack, grow
 
@@ -23,6 +25,20 @@ PACK_TOKENS = 1024
 """Nodes of one pack: attention costs their square, so packs stay far below a whole trie."""
 
 SMALLEST_PACK = 32
+
+OUT_OF_MEMORY = "one animal and the smallest pack; use a smaller dtype, model or another device"
+
+FAULTS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, AttributeError)
+"""What a model's code raises when it is given what it was not written for."""
+
+Fitting = TypeVar("Fitting")
+
+ALLOWED = (0.01, 0.25)
+"""How far margins of a trie may be from those of single prompts, as a share of their spread: in float32, in halves.
+
+The noise between two numerics of a real chat model is 0.04 of it in bfloat16; a model that reads the mask in its own
+way is off by about the whole spread.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,9 @@ class Oracle:
     that decide a token are the logits in float32 after the repetition penalty of the model's generation
     settings, where it has one; margins are taken from the same scores. A reply is continued token by
     token in the same trie until a word has occurred, it ends, or it is 5 tokens long.
+
+    Models that cannot take a trie, for what `obstacle` then says, are asked by `generate` itself, prompts of one
+    length at a time: nothing is padded and no state is shared.
     """
 
     model: Any
@@ -60,21 +79,87 @@ class Oracle:
     pass_tokens: int = 0
     """Tokens of one pass; 0: by device and free memory."""
     pack_tokens: int = PACK_TOKENS
+    shared: bool | None = None
+    """Whether prompts share their tokens; None: found out on a few prompts before the first row."""
+    obstacle: str = ""
+    """Why prompts do not share their tokens."""
     pushed: int = 0
     """Tokens that went through the model so far, padding left out."""
     _first: dict[int, bool | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read the vocabulary and the generation settings; raises UserError for what cannot be reproduced."""
+        """Read the vocabulary and the generation settings; raises UserError for what has no margins."""
         self.device = self.model.device
         self.tokenizer = self.prompts.tokenizer
         yes, no = reading_tokens(self.tokenizer)
         self._yes, self._no = (torch.tensor(ids, device=self.device) for ids in (yes, no))
-        self._penalty, self._ends = _greedy_settings(self.model.generation_config)
+        self._penalty, self._ends, changed = _greedy_settings(self.model.generation_config)
         parameters = inspect.signature(self.model.forward).parameters
+        self._missing = [name for name in ("position_ids", "logits_to_keep") if name not in parameters]
+        self.obstacle = changed or self._state()
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         kind = "cuda" if self.device.type == "cuda" else "cpu"
         self.pass_tokens = self.pass_tokens or min(PASS_TOKENS[kind], self._fitting_tokens())
+
+    def _state(self) -> str:
+        """What in the model's build keeps prompts from sharing tokens, told before anything runs; empty if nothing."""
+        config = self.model.config.get_text_config()
+        kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
+        if getattr(self.model, "_is_stateful", False) or kinds & {"conv", "linear_attention", "mamba", "recurrent"}:
+            return "its layers keep a recurrent state, which a trie of prompts cannot share"
+        if self._missing:
+            return f"its forward pass takes no {' and no '.join(self._missing)}, which a trie of prompts needs"
+        return ""
+
+    def settle(self, wanted: Sequence[tuple[int, str, np.ndarray]], questions: Sequence[str]) -> None:
+        """Find out whether this model's prompts can share their tokens, by asking a few both ways.
+
+        Raises UserError for a model that cannot be asked at all, or whose answer does not depend on the question.
+        """
+        spelled = self.tokenizer([name for _, name, _ in wanted], add_special_tokens=False)["input_ids"]
+        longest = max(range(len(wanted)), key=lambda number: len(spelled[number]))
+        prompts: list[list[int]] = []
+        for number in {longest: 0, 0: 0, len(wanted) - 1: 0}:
+            _, name, question_ids = wanted[number]
+            row = self.prompts.tokens(name, [questions[question_id] for question_id in question_ids])
+            row.sort(key=len)
+            prompts += [row[-1], *row[:-1][:: max(1, -(-(len(row) - 1) // 3))]]
+        try:
+            alone = self._when_it_fits(lambda: self._alone(prompts))[0]
+        except FAULTS as error:
+            raise UserError(
+                f"the model cannot answer one prompt alone ({first_line(error)}); it is no chat model that transformers "
+                f"can run, or needs another --dtype or --device"
+            ) from None
+        if len(set(map(tuple, prompts))) > 1 and np.ptp(alone) == 0:
+            raise UserError(
+                "the model gives every question the same margin, so its answers say nothing; use another model or --dtype"
+            )
+        self.shared = not (self.obstacle or self._window(prompts[0]) or self._differs(prompts, alone))
+
+    def _window(self, longest: Sequence[int]) -> bool:
+        """Whether some layer sees less than a whole prompt and its reply."""
+        config = self.model.config.get_text_config()
+        names = ("sliding_window", "attention_chunk_size", "attention_window_size", "window_size")
+        windows = [size for name in names if isinstance(size := getattr(config, name, None), int)]
+        if windows and min(windows) < len(longest) + NEW_TOKENS:
+            self.obstacle = f"its attention window of {min(windows)} tokens is shorter than a prompt"
+        return bool(self.obstacle)
+
+    def _differs(self, prompts: list[list[int]], alone: np.ndarray) -> bool:
+        """Whether a trie gives other margins than single prompts, beyond what the numerics of the dtype explain."""
+        try:
+            ((together, _),) = self._when_it_fits(
+                lambda: self._measure([_Plan(prompts, *grow(prompts, self.pack_tokens))])
+            )
+        except FAULTS as error:
+            self.obstacle = f"its attention cannot take the mask of a trie ({first_line(error)})"
+            return True
+        off = float(np.sqrt(np.mean((together - alone) ** 2)))
+        allowed = ALLOWED[self.model.dtype.itemsize < 4] * float(alone.std())
+        if not off <= allowed + 1e-4:
+            self.obstacle = f"a trie of prompts gives it other margins, by {off:.2g} where {allowed:.2g} is noise"
+        return bool(self.obstacle)
 
     def _fitting_tokens(self) -> int:
         """Tokens of one pass that half of a GPU's free memory holds; a CPU's cap is small enough anywhere."""
@@ -96,11 +181,14 @@ class Oracle:
         animals that go through together is halved, then the size of a pack; UserError when the smallest
         does not fit, or when the model gives no finite margin.
         """
+        if self.shared is None and wanted:
+            self.settle(wanted, questions)
         place = 0
         # One group ahead: tokenising and packing overlap with the model's work.
         with ThreadPoolExecutor(1) as ahead:
             group = self._group(wanted, questions, place, 1)
-            size = max(1, self.pass_tokens // max(pack.token.size for pack in group[0].packs)) if wanted else 1
+            largest = max((pack.token.size for plan in group for pack in plan.packs), default=self.pass_tokens)
+            size = max(1, self.pass_tokens // largest)
             group = self._group(wanted, questions, place, size)
             while group:
                 coming = ahead.submit(self._group, wanted, questions, place + len(group), size)
@@ -124,16 +212,24 @@ class Oracle:
         plans = []
         for _, name, question_ids in wanted[place : place + size]:
             prompts = self.prompts.tokens(name, [questions[question_id] for question_id in question_ids])
-            plans.append(_Plan(prompts, *grow(prompts, self.pack_tokens)))
+            plans.append(_Plan(prompts, *(grow(prompts, self.pack_tokens) if self.shared else ([], []))))
         return plans
+
+    def _when_it_fits(self, work: Callable[[], Fitting]) -> Fitting:
+        """What `work` returns, with smaller packs and passes until it fits; raises UserError when the smallest do not."""
+        while True:
+            try:
+                return work()
+            except (MemoryError, RuntimeError) as error:
+                if not _out_of_memory(error):
+                    raise
+            self._halved(1)
 
     def _measure_if_it_fits(self, plans: Sequence[_Plan]) -> list[tuple[np.ndarray, np.ndarray]] | None:
         try:
-            return self._measure(plans)
+            return self._measure(plans) if self.shared else [self._alone(plan.prompts) for plan in plans]
         except (MemoryError, RuntimeError) as error:
-            # A CPU's allocator raises a plain RuntimeError.
-            out = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
-            if not out:
+            if not _out_of_memory(error):
                 raise
         # Outside of the handler: the exception's traceback would keep the tensors of the failed pass.
         if torch.cuda.is_available():
@@ -144,11 +240,44 @@ class Oracle:
         """Animals to try side by side after `size` did not fit; one that did not gets smaller packs."""
         if size == 1:
             if self.pack_tokens <= SMALLEST_PACK:
-                raise UserError(
-                    "out of memory with one animal and the smallest pack; use a smaller dtype, model or another device"
-                )
+                raise UserError(f"out of memory with {OUT_OF_MEMORY}")
             self.pack_tokens //= 2
+            self.pass_tokens = self.pass_tokens if self.shared else self.pass_tokens // 2
         return max(1, size // 2)
+
+    @torch.inference_mode()
+    def _alone(self, prompts: Sequence[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+        """Margin float32 [pairs] and answer uint8 [pairs] by `generate`, prompts of one length at a time."""
+        margin, answer = np.full(len(prompts), np.nan, np.float32), np.zeros(len(prompts), np.uint8)
+        lengths: dict[int, list[int]] = {}
+        for pair, prompt in enumerate(prompts):
+            lengths.setdefault(len(prompt), []).append(pair)
+        for length, pairs in lengths.items():
+            size = max(1, self.pass_tokens // length)
+            for some in (pairs[start : start + size] for start in range(0, len(pairs), size)):
+                ids = torch.tensor([prompts[pair] for pair in some], device=self.device)
+                output = self.model.generate(
+                    ids,
+                    attention_mask=torch.ones_like(ids),
+                    do_sample=False,
+                    max_new_tokens=NEW_TOKENS,
+                    pad_token_id=min(self._ends, default=0),
+                    return_dict_in_generate=True,
+                    output_scores=True,
+                    stopping_criteria=[partial(self._all_decided, length)],
+                )
+                scores = output.scores[0].float()
+                margin[some] = (scores[:, self._yes].logsumexp(1) - scores[:, self._no].logsumexp(1)).cpu().numpy()
+                for pair, said in zip(some, output.sequences[:, length:].tolist(), strict=True):
+                    end = next((place for place, token in enumerate(said) if token in self._ends), len(said))
+                    answer[pair] = read_reply(self._text(said[:end]))
+                self.pushed += ids.numel() + len(some) * (output.sequences.shape[1] - length - 1)
+        return margin, answer
+
+    def _all_decided(self, length: int, ids: torch.Tensor, _: object, **__: object) -> torch.Tensor:
+        """bool [prompts]: whether no further token can change the reading, for all of them or for none."""
+        done = all(decided(self._text(said)) is not None for said in ids[:, length:].tolist())
+        return torch.full((len(ids),), done, device=ids.device)
 
     @torch.inference_mode()
     def _measure(self, plans: Sequence[_Plan]) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -290,7 +419,7 @@ def _side_by_side(plans: Sequence[_Plan]) -> Iterator[dict[int, Pack]]:
         yield {lane: plan.packs[number] for lane, plan in enumerate(plans) if number < len(plan.packs)}
 
 
-_CHANGE_GREEDY: dict[str, object] = {
+_CHANGE_SCORES: dict[str, object] = {
     "no_repeat_ngram_size": 0,
     "encoder_no_repeat_ngram_size": 0,
     "encoder_repetition_penalty": 1.0,
@@ -301,31 +430,45 @@ _CHANGE_GREEDY: dict[str, object] = {
     "forced_bos_token_id": None,
     "forced_eos_token_id": None,
     "exponential_decay_length_penalty": None,
-    "guidance_scale": 1,
     "min_length": 0,
     "min_new_tokens": 0,
+}
+"""Generation settings that alter a greedy reply in a way that only `generate` knows, with what leaves it alone."""
+
+_NO_SCORES: dict[str, object] = {
+    "guidance_scale": 1,
     "num_beams": 1,
     "penalty_alpha": None,
     "dola_layers": None,
     "watermarking_config": None,
     "stop_strings": None,
 }
-"""Generation settings that alter a greedy reply and are not reproduced, with the value that leaves it alone."""
+"""Those under which a first token has no scores of its own, with what leaves it alone."""
 
 
-def _greedy_settings(config: Any) -> tuple[Any, frozenset[int]]:
-    """The repetition penalty's processor (None without one) and the tokens that end a reply."""
+def _greedy_settings(config: Any) -> tuple[Any, frozenset[int], str]:
+    """The repetition penalty's processor (None without one), the tokens that end a reply, and what else is set."""
     from transformers import RepetitionPenaltyLogitsProcessor
 
-    for name, neutral in _CHANGE_GREEDY.items():
-        value = getattr(config, name, None)
-        if value is not None and value != neutral:
-            raise UserError(
-                f"the model's generation settings have {name}={value!r}, which the builder does not reproduce"
-            )
+    def changed(neutral: dict[str, object]) -> list[str]:
+        found = [(name, getattr(config, name, None)) for name in neutral]
+        return [f"{name}={value!r}" for name, value in found if value is not None and value != neutral[name]]
+
+    if refused := changed(_NO_SCORES):
+        raise UserError(
+            f"the model's generation settings have {refused[0]}, under which a first token has no margin; take that out "
+            f"of generation_config.json"
+        )
+    others = changed(_CHANGE_SCORES)
     penalty = config.repetition_penalty
     ends = config.eos_token_id
     return (
         None if penalty in (None, 1.0) else RepetitionPenaltyLogitsProcessor(penalty),
         frozenset([] if ends is None else [ends] if isinstance(ends, int) else ends),
+        f"its generation settings have {others[0]}, which only one prompt at a time follows" if others else "",
     )
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether an allocation failed; a CPU's allocator raises a plain RuntimeError."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)

@@ -110,13 +110,18 @@ def load_tokenizer(source: Source) -> Any:
     return _load(AutoTokenizer, source)
 
 
-def load_model(source: Source) -> Any:
-    """The model in evaluation mode on its device, with scaled-dot-product attention; raises UserError likewise."""
+def load_model(source: Source, attention: str | None = None) -> Any:
+    """The model in evaluation mode on its device; raises UserError likewise.
+
+    `attention` is `sdpa` or `eager`; None is what the library takes for this model, as the official code does.
+    """
     import torch
     import transformers
     from transformers import AutoModelForCausalLM
 
-    options: dict[str, Any] = {"dtype": getattr(torch, source.dtype), "attn_implementation": "sdpa"}
+    options: dict[str, Any] = {"dtype": getattr(torch, source.dtype)}
+    if attention is not None:
+        options["attn_implementation"] = attention
     # Later versions may keep a GGUF file's weights packed and compute in float32, whatever dtype was asked for.
     if "gguf_file" in source.options and hasattr(transformers, "GgufConfig"):
         options["quantization_config"] = transformers.GgufConfig(dequantize=True)
@@ -131,13 +136,16 @@ def _load(loader: Any, source: Source, **options: Any) -> Any:
         return loader.from_pretrained(source.place, **source.options, **options)
     # Loaders of many formats meet here, each with exceptions of its own; none of them is worth a traceback.
     except Exception as error:
+        said = first_line(error)
+        if "Unrecognized configuration class" in said:
+            said = "it is not a language model that writes text from left to right"
         wanted = "config.json, generation_config.json, tokenizer.json, tokenizer_config.json and model*.safetensors"
         hint = (
             "the file may be damaged or of an architecture that transformers cannot read"
             if source.options.get("local_files_only")
             else f"without network, copy {wanted} of that revision into a folder and give --model FOLDER, or --gguf FILE"
         )
-        raise UserError(f"cannot load {source.name} ({source.revision}): {first_line(error)}; {hint}") from None
+        raise UserError(f"cannot load {source.name} ({source.revision}): {said}; {hint}") from None
 
 
 def first_line(error: BaseException) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,30 +70,76 @@ def read_reply(text: str) -> bool:
 class ChatPrompts:
     """Token sequences of the chat prompts, exactly as the tokenizer makes them one at a time."""
 
-    def __init__(self, tokenizer: Any, prompt: str = PROMPT):
-        """`prompt` is a text of `PROMPTS`, or any other with {question}, and {animal} or {keyword}.
+    def __init__(self, tokenizer: Any, prompt: str = PROMPT, date: datetime.date | None = None, template: str = ""):
+        """Read the chat template and make sure that what is asked arrives in what it renders.
 
-        Raises UserError for a tokenizer without a chat template.
+        `prompt` is a text of `PROMPTS`, or any other with {question}, and {animal} or {keyword}; `date` the day that
+        templates write where they write one (None: today); `template` the name of one of several chat templates.
+        Raises UserError for a template that is missing, does not compile, fails, or drops what it is given.
         """
         self.tokenizer = tokenizer
         self.prompt = prompt
-        if not getattr(tokenizer, "chat_template", None):
-            raise UserError(
-                "the tokenizer has no chat template, so the official prompt cannot be made; choose a chat model (Instruct)"
-            )
+        source = _template(tokenizer, template)
+        day = date or datetime.date.today()
+        self._template, dated = _CLOCK.subn(lambda call: repr(day.strftime(call.group("format"))), source)
+        self.date = day if dated else None
+        """The day that the prompts say it is; None where they do not."""
+        self._parts = False
         text = self._render(prompt)
+        if not _holds(text, prompt):
+            # Templates of models that also see images go through a list of parts, and find none in a text.
+            self._parts = True
+            text = self._render(prompt)
+        if not _holds(text, prompt):
+            raise UserError(
+                f"the chat template drops the user's message: it renders {text[-60:]!r}; use a model whose template "
+                f"takes a message of the user"
+            )
         self.sha256 = hashlib.sha256(text.encode()).hexdigest()
         """Digest of the rendered prompt with the names left open: what a matrix is said to be measured with."""
         self._head, _, self._tail = text.partition(prompt)
 
     def _render(self, content: str) -> str:
-        message = [{"role": "user", "content": content}]
-        text: str = self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+        message = [{"role": "user", "content": [{"type": "text", "text": content}] if self._parts else content}]
+        try:
+            text: str = self.tokenizer.apply_chat_template(
+                message, chat_template=self._template, add_generation_prompt=True, tokenize=False
+            )
+        # A template is a program of a stranger: it may fail in any way.
+        except Exception as error:
+            place = getattr(error, "lineno", None)
+            line = f" (line {place})" if place else ""
+            how = "does not compile" if type(error).__name__ == "TemplateSyntaxError" else "fails on the prompt"
+            said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise UserError(
+                f"the model's chat template {how}{line}: {said}; mend the template (chat_template in its files) or "
+                f"use another model"
+            ) from None
         return text
+
+    def check(self, secrets: Sequence[str], questions: Sequence[str]) -> None:
+        """Make sure that real prompts hold what they ask about, and that other questions are other tokens.
+
+        Raises UserError that names what got lost.
+        """
+        for secret, question in {(secrets[0], questions[0]), (secrets[-1], questions[-1])}:
+            text = self._render(fill(self.prompt, secret, question))
+            lost = [name for name in (secret, question) if not _holds(text, name)]
+            if lost:
+                raise UserError(f"the chat template loses {lost[0][:80]!r}: the rendered prompt ends in {text[-60:]!r}")
+        distinct = len(set(map(tuple, self.tokens(secrets[0], questions))))
+        # A tokenizer that folds accents or spaces may make one of a few; here most are lost.
+        if 2 * distinct <= len(set(questions)) and len(set(questions)) > 1:
+            raise UserError(
+                f"{len(set(questions))} questions become {distinct} sequences of tokens: the model's tokenizer drops what "
+                f"tells them apart; use another model"
+            )
 
     def tokens(self, secret: str, questions: Sequence[str]) -> list[list[int]]:
         """Token ids of the prompt of an animal or keyword with each of `questions`, in their order."""
-        contents = [fill(self.prompt, secret, question) for question in questions]
+        return self._tokens([fill(self.prompt, secret, question) for question in questions])
+
+    def _tokens(self, contents: Sequence[str]) -> list[list[int]]:
         texts = [f"{self._head}{content}{self._tail}" for content in contents]
         # Rendering is ten times slower than tokenising, and templates put the message in as it is; one
         # that does more than that shows on a real prompt.
@@ -99,6 +147,31 @@ class ChatPrompts:
             texts = [self._render(content) for content in contents]
         ids: list[list[int]] = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
         return ids
+
+
+_CLOCK = re.compile(r"""strftime_now\(\s*(?P<quote>['"])(?P<format>[^'"]*)(?P=quote)\s*\)""")
+"""Where a template asks for the time."""
+
+
+def _template(tokenizer: Any, name: str) -> str:
+    """Source of the tokenizer's chat template, or of that `name` among several."""
+    found = getattr(tokenizer, "chat_template", None)
+    if not found:
+        raise UserError(
+            "the tokenizer has no chat template, so the official prompt cannot be made; choose a chat model (Instruct)"
+        )
+    named: dict[str, str] = found if isinstance(found, dict) else {"default": found}
+    chosen = named.get(name or "default")
+    if chosen is None:
+        lacks = f"no chat template {name!r}" if name else "several chat templates and no default"
+        raise UserError(f"the tokenizer has {lacks}; choose one with --template: {', '.join(sorted(named))}")
+    return chosen
+
+
+def _holds(text: str, part: str) -> bool:
+    """Whether `text` holds `part`; templates may change case, spaces and marks."""
+    held, wanted = ("".join(filter(str.isalnum, unicodedata.normalize("NFKC", t).casefold())) for t in (text, part))
+    return wanted in held
 
 
 def reading_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:

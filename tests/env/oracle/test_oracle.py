@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 
 import numpy as np
@@ -18,7 +19,7 @@ pytest.importorskip("transformers", reason="needs wilkins[oracle]")
 
 from env.oracle.measure import Oracle  # noqa: E402
 from tests.reference import ReferenceInteractor  # noqa: E402
-from tests.tiny_model import make_model, make_tokenizer  # noqa: E402
+from tests.tiny_model import OTHER_KINDS, make_model, make_other, make_tokenizer  # noqa: E402
 
 ANIMALS = ("axolotl", "red fox", "ox", "köttur", "no")
 QUESTIONS = ("is it a mammal?", "is it an insect?", "is it??", "does it fly?", "is yes an answer?", "no?", "why")
@@ -107,7 +108,7 @@ def test_out_of_memory_halves_the_work_instead_of_ending_it(tokenizer, monkeypat
         return whole(self, plans)
 
     monkeypatch.setattr(Oracle, "_measure", tight)
-    halved_margin, halved_answer = measure(model, tokenizer, pass_tokens=4096, pack_tokens=200)
+    halved_margin, halved_answer = measure(model, tokenizer, pass_tokens=4096, pack_tokens=200, shared=True)
     assert sizes[:4] == [5, 2, 1, 1]
     assert np.array_equal(answer, halved_answer)
     np.testing.assert_allclose(margin, halved_margin, atol=1e-4)
@@ -128,7 +129,7 @@ def test_other_errors_of_the_model_are_not_taken_for_memory(tokenizer, monkeypat
 
     monkeypatch.setattr(Oracle, "_measure", broken)
     with pytest.raises(RuntimeError, match="shapes"):
-        measure(make_model(tokenizer), tokenizer)
+        measure(make_model(tokenizer), tokenizer, shared=True)
 
 
 def test_a_model_that_answers_neither_is_read_as_no(tokenizer):
@@ -137,8 +138,10 @@ def test_a_model_that_answers_neither_is_read_as_no(tokenizer):
         model.lm_head.weight[:] = 0
         model.lm_head.weight[tokenizer.convert_tokens_to_ids("q")] = model.lm_head.weight.new_ones(64)
         model.model.norm.weight[:] = 0
-    _, answer = measure(model, tokenizer)
+    _, answer = measure(model, tokenizer, shared=True)
     assert answer.sum() == 0
+    with pytest.raises(UserError, match="every question the same margin"):
+        measure(model, tokenizer)
 
 
 def test_a_model_without_finite_margins_is_refused(tokenizer):
@@ -146,19 +149,174 @@ def test_a_model_without_finite_margins_is_refused(tokenizer):
     with torch.no_grad():
         model.model.norm.weight[:] = float("nan")
     with pytest.raises(UserError, match="no finite margin for 'axolotl'"):
-        measure(model, tokenizer)
+        measure(model, tokenizer, shared=True)
 
 
-def test_generation_settings_that_are_not_reproduced_are_refused(tokenizer):
+def single_prompts(model, tokenizer):
+    """Margins and answers of everything, one prompt at a time, and what was said."""
+    reference = ReferenceInteractor(model, tokenizer)
+    pairs = [(reference.ask(animal, question), reference.margin()) for animal in ANIMALS[:1] for question in QUESTIONS]
+    answer, margin = (np.array(column).reshape(1, -1) for column in zip(*pairs, strict=True))
+    return margin, answer, reference.replies
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"no_repeat_ngram_size": 1}, {"min_new_tokens": 3}, {"suppress_tokens": [0, 1]}, {"bad_words_ids": [[5]]}],
+)
+def test_generation_settings_that_alter_replies_are_followed(tokenizer, setting):
     model = make_model(tokenizer)
-    model.generation_config.no_repeat_ngram_size = 1
-    with pytest.raises(UserError, match="no_repeat_ngram_size=1"):
+    model.generation_config.update(**setting)
+    margin, answer, _ = single_prompts(model, tokenizer)
+    oracle = Oracle(model, ChatPrompts(tokenizer))
+    rows = list(oracle.rows(everything(ANIMALS[:1]), QUESTIONS))
+    assert next(iter(setting)) in oracle.obstacle
+    assert np.array_equal([row.answer for row in rows], answer)
+    np.testing.assert_allclose([row.margin for row in rows], margin, atol=1e-4)
+
+
+@pytest.mark.parametrize("setting", [{"num_beams": 2}, {"guidance_scale": 1.5}, {"stop_strings": ["no"]}])
+def test_generation_settings_without_a_margin_are_refused(tokenizer, setting):
+    model = make_model(tokenizer)
+    model.generation_config.update(**setting)
+    with pytest.raises(UserError, match=next(iter(setting))):
         measure(model, tokenizer)
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_models_of_other_kinds_answer_as_one_prompt_at_a_time(tokenizer, kind):
+    model = make_other(kind, tokenizer)
+    margin, answer, _ = single_prompts(model, tokenizer)
+    oracle = Oracle(model, ChatPrompts(tokenizer))
+    rows = list(oracle.rows(everything(ANIMALS[:1]), QUESTIONS))
+    assert np.array_equal([row.answer for row in rows], answer)
+    np.testing.assert_allclose([row.margin for row in rows], margin, atol=1e-4)
+    assert oracle.shared == (OTHER_KINDS[kind].obstacle == "")
+    assert OTHER_KINDS[kind].obstacle in oracle.obstacle
+
+
+@pytest.mark.parametrize("kind", ["Mistral", "Mpt"])
+def test_what_a_trie_would_get_wrong_in_halves_is_noticed(tokenizer, kind):
+    model = make_other(kind, tokenizer).to(torch.bfloat16)
+    oracle = Oracle(model, ChatPrompts(tokenizer))
+    oracle.obstacle = ""
+    oracle._window = lambda longest: False
+    oracle.settle(everything(), QUESTIONS)
+    assert "a trie of prompts gives it other margins" in oracle.obstacle
+
+
+def test_noise_of_halves_is_not_taken_for_a_trie_that_is_wrong(tokenizer):
+    oracle = Oracle(make_model(tokenizer).to(torch.bfloat16), ChatPrompts(tokenizer))
+    oracle.settle(everything(), QUESTIONS)
+    assert oracle.shared
+
+
+def test_a_model_that_cannot_answer_at_all_is_refused_in_one_line(tokenizer, monkeypatch):
+    model = make_model(tokenizer)
+    monkeypatch.setattr(model, "forward", lambda **_: 1 / torch.zeros(2, dtype=torch.int64) @ torch.zeros(3))
+    monkeypatch.setattr(type(model), "generate", lambda *_, **__: torch.zeros(2) @ torch.zeros(3))
+    with pytest.raises(UserError, match="cannot answer one prompt alone") as caught:
+        measure(model, tokenizer)
+    assert "\n" not in str(caught.value)
+
+
+def test_out_of_memory_halves_single_prompts_too(tokenizer, monkeypatch):
+    model = make_other("Mamba", tokenizer)
+    margin, answer = measure(model, tokenizer, everything(ANIMALS[:1]))
+    whole, sizes = type(model).generate, []
+
+    def tight(self, ids, **options):
+        sizes.append(len(ids))
+        if len(ids) > 1:
+            raise torch.OutOfMemoryError("no room")
+        return whole(self, ids, **options)
+
+    monkeypatch.setattr(type(model), "generate", tight)
+    alone_margin, alone_answer = measure(model, tokenizer, everything(ANIMALS[:1]), shared=False)
+    assert max(sizes) > 1
+    assert np.array_equal(answer, alone_answer)
+    np.testing.assert_allclose(margin, alone_margin, atol=1e-4)
 
 
 def test_tokenizer_without_chat_template_is_refused():
     with pytest.raises(UserError, match="no chat template"):
         ChatPrompts(make_tokenizer(template=False))
+
+
+TEMPLATES = {
+    "several chat templates and no default; choose one with --template: rag, tool_use": {"rag": "x", "tool_use": "y"},
+    "does not compile (line 2): ": "{{ messages[0].content }}\n{% if %}",
+    "fails on the prompt: only for tools": "{{ raise_exception('only for tools') }}",
+    "fails on the prompt: ": "{{ messages[1].content }}{{ nothing.at.all }}",
+    "drops the user's message: it renders ''": "{% for m in messages %}{% if m.role == 'tool' %}{{ m.content }}{% endif %}{% endfor %}",
+    "drops the user's message: it renders 'Hello": "Hello{{ messages[0].role }}",
+    "drops the user's message": "{{ messages[0].content[:90] }}",
+}
+
+
+@pytest.mark.parametrize("said", TEMPLATES)
+def test_faults_of_a_chat_template_are_named_in_one_line(said):
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = TEMPLATES[said]
+    with pytest.raises(UserError) as caught:
+        ChatPrompts(tokenizer)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_template_that_cuts_what_is_long_loses_the_question_and_is_told_so():
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = "{{ messages[0].content[:150] }}<|im_start|>"
+    prompts = ChatPrompts(tokenizer)
+    with pytest.raises(UserError, match="the chat template loses 'does it have a backbone"):
+        prompts.check(["a very long name of an animal"], ["does it have a backbone and a tail?"])
+
+
+def test_a_tokenizer_that_drops_what_tells_questions_apart_is_refused():
+    tokenizer = make_tokenizer()
+    prompts = ChatPrompts(tokenizer)
+    prompts.tokenizer = lambda texts, **_: {"input_ids": [[1, 2] for _ in texts]}
+    prompts.tokenizer.apply_chat_template = tokenizer.apply_chat_template
+    prompts._render = lambda content: tokenizer.apply_chat_template(
+        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+    )
+    with pytest.raises(UserError, match="7 questions become 1 sequences of tokens"):
+        prompts.check(ANIMALS, QUESTIONS)
+
+
+def test_a_named_template_can_be_chosen(tokenizer):
+    other = make_tokenizer()
+    other.chat_template = {"rag": "x", "chat": tokenizer.chat_template}
+    assert ChatPrompts(other, template="chat").sha256 == ChatPrompts(tokenizer).sha256
+    with pytest.raises(UserError, match="no chat template 'default'; choose one with --template: chat, rag"):
+        ChatPrompts(other, template="default")
+
+
+def test_a_template_that_goes_through_parts_is_given_parts():
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = (
+        "{% for m in messages %}{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}"
+        "{% endfor %}{% endfor %}<|im_start|>"
+    )
+    prompts = ChatPrompts(tokenizer)
+    prompts.check(ANIMALS, QUESTIONS)
+    ((tokens),) = prompts.tokens("emu", ["does it fly?"])
+    assert tokenizer.decode(tokens) == PROMPT.format(animal="emu", question="does it fly?") + "<|im_start|>"
+
+
+def test_the_day_that_a_template_writes_is_the_one_it_is_given():
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = (
+        "{% if not day is defined %}{% set day = strftime_now('%d %b %Y') %}{% endif %}"
+        'Today: {{ day }}, {{ strftime_now( "%Y" ) }}\n{{ messages[0].content }}<|im_start|>'
+    )
+    then = datetime.date(2024, 7, 26)
+    prompts = ChatPrompts(tokenizer, date=then)
+    ((tokens),) = prompts.tokens("emu", ["does it fly?"])
+    assert tokenizer.decode(tokens).startswith("Today: 26 Jul 2024, 2024\n")
+    assert prompts.date == then
+    assert ChatPrompts(tokenizer).date == datetime.date.today()
+    assert ChatPrompts(make_tokenizer(), date=then).date is None
 
 
 def test_vocabulary_without_yes_is_refused():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -28,7 +30,7 @@ from transformers import AutoTokenizer  # noqa: E402
 from env.oracle.measure import Oracle  # noqa: E402
 from env.oracle.prompt import PROMPTS, ChatPrompts  # noqa: E402
 from tests.reference import ReferenceInteractor  # noqa: E402
-from tests.tiny_model import make_model, make_tokenizer  # noqa: E402
+from tests.tiny_model import make_model, make_other, make_tokenizer  # noqa: E402
 
 IDENTITY = {"model": "tiny", "revision": "sha256:0", "dtype": "float32", "prompt_sha256": "1"}
 
@@ -485,3 +487,57 @@ def test_official_size_is_reached_with_questions_that_all_differ():
     assert lengths[1] == pytest.approx(lengths[0], rel=0.05)
     with pytest.raises(UserError, match="cannot be extended"):
         extend(["why?"], 559)
+
+
+# Prompts that hold a day, and models that take no trie
+
+
+def with_template(folder, source, template):
+    """A copy of the model folder `source` in which the chat template is another."""
+    shutil.copytree(source, folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_the_day_of_the_first_build_is_kept_for_all_that_follow(package, model_folder, tmp_path, monkeypatch):
+    class Tomorrow(datetime.date):
+        @classmethod
+        def today(cls):
+            return cls(2035, 5, 6)
+
+    dated = "Today is {{ strftime_now('%d %B %Y') }}. {{ messages[0].content }}<|im_start|>"
+    model = with_template(tmp_path / "dated", model_folder, dated)
+    build(package, model, matrix="whole.npz", date="2031-01-02")
+    resume = stop_after(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt):
+        build(package, model, date="2031-01-02")
+    resume()
+    monkeypatch.setattr("env.oracle.prompt.datetime.date", Tomorrow)
+    with pytest.raises(UserError, match=r"\(the chat template writes the day, now 2032-01-02\)"):
+        build(package, model, date="2032-01-02")
+    with pytest.raises(UserError, match="--date 'today' is no day"):
+        build(package, model, date="today")
+    build(package, model)
+    assert np.array_equal(matrix_of(package).margin, matrix_of(package, "whole.npz").margin)
+    assert matrix_of(package).provenance["prompt_date"] == "2031-01-02"
+
+
+def test_a_killed_build_goes_on_with_the_day_of_its_journal(package, model_folder, tmp_path):
+    model = with_template(tmp_path / "dated", model_folder, "{{ strftime_now('%F') }} {{ messages[0].content }}")
+    build(package, model, date="2031-01-02", matrix="whole.npz")
+    journal = {**matrix_of(package, "whole.npz").provenance, "format": "wilkins oracle journal 1"}
+    (package / "matrix.journal").write_text(json.dumps(journal) + "\n")
+    build(package, model)
+    assert matrix_of(package).provenance["prompt_date"] == "2031-01-02"
+    assert np.array_equal(matrix_of(package).margin, matrix_of(package, "whole.npz").margin)
+
+
+def test_a_model_that_takes_no_trie_is_measured_and_why_it_is_slow_is_said(package, tmp_path, capsys):
+    tokenizer = make_tokenizer()
+    tokenizer.save_pretrained(tmp_path / "mamba")
+    make_other("Mamba", tokenizer).save_pretrained(tmp_path / "mamba")
+    build(package, tmp_path / "mamba", animals="dev")
+    assert matrix_of(package).measured[0].all()
+    assert "one prompt at a time, which is slower: its layers keep" in " ".join(capsys.readouterr().out.split())
