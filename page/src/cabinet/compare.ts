@@ -161,8 +161,8 @@ export function compareView(context: Context): View {
   function thumbnails(): void {
     const colours = palette();
     canvases.forEach((canvas, i) => {
-      const box = canvas.parentElement?.getBoundingClientRect();
-      if (!box?.width) return;
+      const box = { width: canvas.clientWidth, height: canvas.clientHeight };
+      if (!box.width) return;
       const tree = model.tree(policies[i]);
       const rows = Math.max(...policies.map((policy) => windowOf(model.tree(policy), 0, { width: box.width, height: 0 }).rows));
       const ratio = window.devicePixelRatio || 1;

@@ -78,13 +78,12 @@ export function policyView(context: Context): View {
 
   const size = { width: 0, height: 0 };
   new ResizeObserver(() => {
-    const box = canvas.parentElement!.getBoundingClientRect();
-    if (box.width === 0) return;
+    if (canvas.clientWidth === 0) return;
     const ratio = window.devicePixelRatio || 1;
-    size.width = box.width;
-    size.height = box.height;
-    canvas.width = Math.round(box.width * ratio);
-    canvas.height = Math.round(box.height * ratio);
+    size.width = canvas.clientWidth;
+    size.height = canvas.clientHeight;
+    canvas.width = Math.round(size.width * ratio);
+    canvas.height = Math.round(size.height * ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     surface = onCanvas(pen, colours);
     shown = windowOf(tree, focus, size);

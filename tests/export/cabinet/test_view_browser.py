@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import struct
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from env.identification.belief import Likelihood
+from env.identification.belief import Likelihood, doubted
 from env.identification.package import Package, load_package
 from env.identification.pools import make_pool
+from export.cabinet.evaluate import platform_probability
 from export.cabinet.graph import ASK, GUESS, STOP, Graph
 from export.cabinet.play import article, belief_after, follow
-from export.cabinet.score import call_distribution, walk
-from export.cabinet.view import page, quantise
-from tests.browser import Open, arrives
+from export.cabinet.score import POINTS, call_distribution, walk
+from export.cabinet.view import Made, page, quantise
+from tests.browser import Open, arrives, goes, settle
 from tests.export.cabinet.test_view import NASTY
 from tests.policies import full_graph, graph_of, halving_graph, official_size_package
 
@@ -156,13 +163,7 @@ def test_the_pages_belief_is_pythons(package: Package, graphs: dict[str, Graph],
     measured = Likelihood.from_margins(package.matrix.signed_margin()[package.hidden], NOISE)
     for letters in ["", "y", "ynnyn", "nnnnnnnnnn", "yyyyyyyyyyyyyyy"]:
         played, _ = follow(graphs["halving"], [letter == "y" for letter in letters])
-        found = tab.evaluate(
-            """letters => {
-                const [policy] = wilkins.data.policies;
-                return Array.from(wilkins.model.belief(policy, wilkins.model.replay(policy, letters).steps));
-            }""",
-            letters,
-        )
+        found = belief_of(tab, letters)
         np.testing.assert_allclose(found, belief_after(likelihood, package.hidden, played), rtol=1e-7, atol=1e-12)
         np.testing.assert_allclose(found, belief_after(measured, package.hidden, played), atol=5e-3)
 
@@ -180,6 +181,102 @@ def test_the_pages_tree_carries_the_exact_probabilities(
             place,
         )
         np.testing.assert_allclose(found, solved_on.mean(axis=0), atol=1e-9)
+
+
+def belief_of(tab: Any, letters: str) -> np.ndarray:
+    """The page's belief after the letters of an address, with its first policy."""
+    return np.array(
+        tab.evaluate(
+            """letters => {
+                const [policy] = wilkins.data.policies;
+                return Array.from(wilkins.model.belief(policy, wilkins.model.replay(policy, letters).steps));
+            }""",
+            letters,
+        )
+    )
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_beliefs_are_those_that_the_policy_was_made_with(
+    measured: bool, package: Package, graphs: dict[str, Graph], open_page: Open
+) -> None:
+    curve = (np.array([0.0, 0.1, 0.4]), np.array([0.5, 0.2, 0.01])) if measured else None
+    how = Made(0.05, 0.2, curve)
+    tab = open_page(page(graphs, package, package.hidden, NOISE, made={"halving": how}))
+    steps, step = quantise(package.matrix.signed_margin()[package.hidden])
+    doubting = Likelihood.from_margins(steps * step, 0.05, curve=doubted(0.05, 0.2, curve))
+    for letters in ["y", "ynnyn", "nnnnnnnnnn"]:
+        played, _ = follow(graphs["halving"], [letter == "y" for letter in letters])
+        expected = belief_after(doubting, package.hidden, played)
+        np.testing.assert_allclose(belief_of(tab, letters), expected, rtol=1e-6, atol=1e-12)
+        plain = belief_after(Likelihood.from_margins(steps * step, NOISE), package.hidden, played)
+        assert np.abs(plain - expected).max() > 1e-4
+
+
+def test_expectations_follow_the_platforms_flip_curve(
+    package: Package, graphs: dict[str, Graph], open_page: Open
+) -> None:
+    curve = (np.array([0.0, 0.2]), np.array([0.4, 0.0]))
+    tab = open_page(page(graphs, package, package.hidden, NOISE, curve=curve))
+    steps, step = quantise(package.matrix.signed_margin()[package.hidden])
+    p_yes = Likelihood.from_margins(steps * step, NOISE, 0.0, curve).p_yes
+    solved_on, _ = call_distribution(graphs["halving"], p_yes, package.hidden)
+    found = tab.evaluate("(t => [t.lost, ...t.solvedOn.slice(1)])(wilkins.model.tree(wilkins.data.policies[0]))")
+    np.testing.assert_allclose(found, solved_on.mean(axis=0), atol=1e-9)
+    scores = tab.evaluate("Array.from(wilkins.data.policies[0].score)")
+    at = platform_probability(package, package.hidden, NOISE, curve)
+    np.testing.assert_allclose(scores, call_distribution(graphs["halving"], at, package.hidden)[0] @ POINTS, atol=1e-6)
+
+
+def test_not_knowing_spends_the_call_and_leaves_the_belief(html: str, open_page: Open) -> None:
+    tab = open_page(html)
+    tab.keyboard.press("y")
+    tab.get_by_role("button", name="Don\u2019t know").click()
+    arrives(tab, "#play=yd")
+    assert tab.inner_text(".gauges .figure >> nth=0") == "2 of 15"
+    assert "don\u2019t know" in tab.inner_text(".trail li >> nth=1")
+    np.testing.assert_array_equal(belief_of(tab, "yd"), belief_of(tab, "y"))
+    assert np.abs(belief_of(tab, "yn") - belief_of(tab, "y")).max() > 1e-3
+    goes(tab, "#play=" + "d" * 15)
+    assert tab.locator(".big.yes").get_attribute("aria-disabled") == "true"
+    assert tab.locator(".answer.unknown").count() >= 7
+    again = tab.get_by_role("button", name="Play again")
+    assert "primary" in str(again.get_attribute("class"))
+    again.click()
+    arrives(tab, "#play")
+
+
+def test_not_knowing_is_no_answer_to_a_guess(
+    package: Package, graphs: dict[str, Graph], html: str, open_page: Open
+) -> None:
+    letters = ""
+    while graphs["halving"].kind[follow(graphs["halving"], [c == "y" for c in letters])[1]] == ASK:
+        letters += "n"
+    tab = open_page(html, f"#play={letters}")
+    assert "Is it a" in tab.inner_text(".question")
+    tab.keyboard.press("d")
+    settle(tab)
+    assert tab.evaluate("location.hash") == f"#play={letters}"
+
+
+def test_play_has_the_list_at_hand(package: Package, html: str, open_page: Open) -> None:
+    names = sorted(package.animals.names[i] for i in package.hidden)
+    for width, opened in [(1280, True), (360, False)]:
+        tab = open_page(html, width=width)
+        assert f"Think of one of these {len(names)} animals" in tab.inner_text(".lead")
+        assert tab.locator(".names .all").is_visible() == opened
+        assert tab.locator(".names .all").text_content() == ", ".join(names)
+        above = tab.locator(".names").bounding_box()["y"] < tab.locator(".stage").bounding_box()["y"]
+        assert above != opened
+
+
+def test_a_round_of_all_calls_is_not_given_up(package: Package, open_page: Open) -> None:
+    graph = graph_of([[ASK, 3, 0, 0]], package.animals, package.questions)
+    tab = open_page(page({"circle": graph}, package, package.hidden, NOISE), "#play=" + "n" * 15)
+    assert tab.inner_text(".question") == "Out of calls. You win this one."
+    name = package.animals.names[package.hidden[0]].replace(" ", "+")
+    goes(tab, f"#watch={name}")
+    assert tab.inner_text(".verdict") == "Not found in 15 calls: round score 0"
 
 
 # Watch
@@ -288,6 +385,73 @@ def test_the_table_sorts_filters_and_opens_watch(package: Package, html: str, op
     assert "No animal fits" in rows.inner_text()
 
 
+def test_what_is_set_stands_in_the_address(html: str, open_page: Open) -> None:
+    tab = open_page(html, "#losses")
+    tab.get_by_label("Filter").fill("otter")
+    tab.get_by_label("Reason").select_option("shaky answer")
+    tab.get_by_role("button", name="Animal").click()
+    tab.get_by_role("button", name="as measured").click()
+    arrives(tab, "#losses&filter=otter&why=shaky+answer&sort=name&answers=measured")
+    shown = tab.locator(".animals tbody th").all_inner_texts()
+    tab.reload()
+    settle(tab)
+    assert tab.get_by_label("Filter").input_value() == "otter"
+    assert tab.locator(".animals tbody th").all_inner_texts() == shown
+    assert tab.get_by_role("button", name="as measured").get_attribute("aria-pressed") == "true"
+    tab.get_by_label("Policy", exact=True).select_option("in threes")
+    tab.wait_for_function("location.hash.includes('of=in+threes')")
+    assert tab.get_by_label("Filter").input_value() == "otter"
+    goes(tab, "#policy=y")
+    tab.get_by_role("button", name="Call", exact=True).click()
+    arrives(tab, "#policy=y&colour=call")
+    tab.reload()
+    settle(tab)
+    assert "call 1 to" in tab.inner_text(".legend")
+    tab.locator(".crumbs a").click()
+    arrives(tab, "#policy&colour=call")
+
+
+def test_the_list_of_losses_agrees_with_the_table(package: Package, open_page: Open) -> None:
+    for noise in (0.0, 0.015):
+        graph = halving_graph(package, package.hidden)
+        tab = open_page(page({"p": graph}, package, package.hidden, noise), "#losses&sort=-lost")
+        lose = sum(text != "0\u00a0%" for text in tab.locator(".animals td:nth-child(3)").all_inner_texts())
+        assert ("loses none" in tab.inner_text(".worst")) == (lose == 0)
+        assert tab.locator(".worst li:not(.empty)").count() == min(lose, 6)
+
+
+def test_mean_calls_count_all_rounds_and_when_found_says_so(
+    package: Package, graphs: dict[str, Graph], html: str, open_page: Open
+) -> None:
+    solved_on, calls = call_distribution(
+        graphs["halving"], platform_probability(package, package.hidden, NOISE), package.hidden
+    )
+    mean = solved_on.mean(axis=0)
+    found = float(mean[1:] @ np.arange(1, 16) / mean[1:].sum())
+    tab = open_page(html, "#losses")
+    figures = dict(zip(tab.locator("dt").all_inner_texts()[-6:], tab.locator("dd").all_inner_texts()[-6:], strict=True))
+    assert figures["Mean calls"] == f"{calls.mean():.2f}"
+    assert figures["Calls when found"] == f"{found:.2f}"
+    assert tab.locator(".plot .mean text").text_content() == f"when found {found:.2f}"
+
+
+@pytest.mark.parametrize("noise", [0.0554, 0.012, 0.11, 0.295])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_labels_of_charts_leave_each_other_room(
+    noise: float, width: int, package: Package, graphs: dict[str, Graph], open_page: Open
+) -> None:
+    tab = open_page(page({"p": graphs["halving"]}, package, package.hidden, noise), "#losses", width=width)
+    overlaps = tab.evaluate(
+        """() => [...document.querySelectorAll('.plot')].flatMap(plot => {
+            const boxes = [...plot.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+            return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+                p.left < q.right && q.left < p.right && p.top + 2 < q.bottom && q.top + 2 < p.bottom).map(([b]) => [a, b]));
+        })"""
+    )
+    assert overlaps == []
+    assert f"{noise:.3g}" in tab.locator(".plot .axis").last.inner_html()
+
+
 # Compare
 
 
@@ -307,6 +471,14 @@ def test_compare_sets_policies_side_by_side(
         assert steps == len(answers_of(package, graph, int(package.hidden[8])))
 
 
+def test_the_chosen_policy_comes_first_in_compare(html: str, graphs: dict[str, Graph], open_page: Open) -> None:
+    tab = open_page(html, "#compare")
+    tab.get_by_label("Policy", exact=True).select_option("in threes")
+    arrives(tab, "#compare&of=in+threes")
+    assert tab.locator(".versus thead th").all_inner_texts() == list(graphs)[::-1]
+    assert tab.inner_text(".pair h3 >> nth=0") == "Better in in threes"
+
+
 def test_one_policy_alone_is_told_how_to_compare(package: Package, graphs: dict[str, Graph], open_page: Open) -> None:
     tab = open_page(page({"only": graphs["halving"]}, package, package.hidden, NOISE), "#compare")
     assert "wilkins view" in tab.inner_text("main")
@@ -317,6 +489,50 @@ def test_the_chosen_policy_is_kept_from_view_to_view(html: str, open_page: Open)
     tab.get_by_label("Policy").select_option("in threes")
     tab.get_by_role("link", name="Policy", exact=True).click()
     arrives(tab, "#policy&of=in+threes")
+
+
+# What is shown can be kept
+
+
+def test_pictures_and_tables_are_saved(
+    package: Package, graphs: dict[str, Graph], html: str, open_page: Open, tmp_path: Path
+) -> None:
+    name = package.animals.names[package.hidden[1]]
+    tab = open_page(html, "#policy=y")
+
+    def saved(label: str) -> bytes:
+        with tab.expect_download() as download:
+            tab.get_by_role("button", name=label).click()
+        download.value.save_as(tmp_path / "saved")
+        return (tmp_path / "saved").read_bytes()
+
+    width, height = struct.unpack(">II", saved("PNG of the tree")[16:24])
+    box = tab.locator(".chart canvas").bounding_box()
+    assert (width, height) == (2 * round(box["width"]), 2 * round(box["height"]))
+    picture = ElementTree.fromstring(saved("SVG of the tree"))
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}rect"))) > 100
+    rows = list(csv.reader(io.StringIO(saved("CSV of the tree").decode("utf-8-sig"))))
+    below = tab.evaluate("(t => t.end[t.at('y')] - t.at('y'))(wilkins.model.tree(wilkins.data.policies[0]))")
+    assert len(rows) == 1 + below
+    goes(tab, "#losses")
+    rows = list(csv.reader(io.StringIO(saved("CSV of the table").decode("utf-8-sig"))))
+    assert len(rows) == 1 + len(package.hidden)
+    assert b"stroke-dasharray" in saved("SVG of the calls")
+    assert saved("PNG of the calls").startswith(b"\x89PNG")
+    goes(tab, f"#watch={name.replace(' ', '+')}")
+    rows = list(csv.reader(io.StringIO(saved("CSV of this path").decode("utf-8-sig"))))
+    assert len(rows) == 1 + len(answers_of(package, graphs["halving"], int(package.hidden[1])))
+
+
+def test_training_curves_stand_beside_the_policy(package: Package, graphs: dict[str, Graph], open_page: Open) -> None:
+    training = tuple((1000 * n, {"dev_score": 60.0 + n, "hidden_score": 50.0 + n}) for n in range(1, 6))
+    tab = open_page(
+        page(graphs, package, package.hidden, NOISE, made={"halving": Made(NOISE, training=training)}), "#policy"
+    )
+    assert tab.locator(".training .point").count() == 2 * 6
+    assert "hidden score 51.0 at 1k" in str(tab.locator(".training svg.plot").get_attribute("aria-label"))
+    goes(tab, "#policy&of=in+threes")
+    assert tab.locator(".training").count() == 0
 
 
 # All of it
@@ -369,6 +585,9 @@ def test_the_smallest_policies_have_every_view(noise: float, count: int, package
         page({"stop": gives_up, "circle": circles, "some": halving_graph(package, ids)}, package, ids, noise)
     )
     assert tab.inner_text(".question") == "It gives up. You win this one."
+    goes(tab, "#policy")
+    assert tab.inner_text(".legend").startswith("No call is made.")
+    goes(tab, "#play")
     for place in range(3):
         for view in ["play", "policy", "losses", "compare", "watch"]:
             tab.locator(f"nav a[href^='#{view}']").click()
