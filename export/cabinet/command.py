@@ -29,7 +29,7 @@ from export.cabinet.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisi
 from export.cabinet.evaluate import Row, answers_at, measure, platform_probability, row, score_table
 from export.cabinet.graph import ASK, GUESS, Graph, graph_to_json
 from export.cabinet.score import Outcome, expected, walk
-from export.cabinet.view import page
+from export.cabinet.view import Made, page, training_of
 
 BELIEFS_PER_SECOND = 40_000
 """What a nominal second of lookahead is: beliefs played on by two cores. Work is counted, not clocked, so that
@@ -135,7 +135,9 @@ def export_run(
     write_whole(folder / "policy.json", policy)
     write_submission(archive, policy)
     write_source(folder / "source.zip")
-    write_whole(folder / "policy.html", page({run.folder.name: best.cut.graph}, package, ids, noise, choice=candidates))
+    made = {run.folder.name: Made(noise, doubt, curve, training_of(run.folder))}
+    graphs = {run.folder.name: best.cut.graph}
+    write_whole(folder / "policy.html", page(graphs, package, ids, noise, candidates, curve, made))
     _validate(archive, package)
     _report(run, package, console, candidates, noise, own, best, curve, assumed)
     console.print(

@@ -14,6 +14,8 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from agents.cabinet.run import GAME
+from agents.runs import CONFIG, RECORD, load_run
 from env.cabinet.rules import BUDGET, COST, limit, limit_calls
 from env.errors import UserError
 from env.files import write_whole
@@ -74,7 +76,9 @@ def view(
     target = out or (policies[0] if policies[0].is_dir() else policies[0].parent) / "policy.html"
     if target.is_dir():
         raise UserError(f"--out {target} is a folder; name the file to write")
-    content = page(graphs, world, ids, noise, choice=candidates)
+    assumed = world.noise if noise is None else noise
+    made = {name: Made(assumed, training=training_of(path)) for name, path in zip(graphs, policies, strict=True)}
+    content = page(graphs, world, ids, noise, choice=candidates, made=made)
     write_whole(target, content)
     Console().print(f"{target}  [dim]{len(content.encode()) / 1e6:.2f} MB, {len(graphs)} of {len(ids)} candidates[/]")
     return 0
@@ -100,6 +104,18 @@ def page(
     data = page_data(graphs, package, candidates, package.noise if noise is None else noise, choice, curve, made)
     before, after = template.split(_PLACE)
     return before + embedded_json(data) + after
+
+
+def training_of(path: Path) -> list[tuple[int, Mapping[str, float]]]:
+    """Evaluations of the run whose folder, policy or archive `path` is; none where there is no run.
+
+    Raises UserError for a damaged run.
+    """
+    folder = path if path.is_dir() else path.parent
+    if not ((folder / CONFIG).is_file() and (folder / RECORD).is_file()):
+        return []
+    record = load_run(folder, GAME).record()
+    return [] if record is None else [(each.steps, each.scores) for each in record.evaluated]
 
 
 def embedded_json(data: object) -> str:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import wilkins
-from env.identification.belief import Likelihood
+from agents.runs import load_run
+from env.identification.belief import DEFAULT_DOUBT, Likelihood, doubted
 from env.identification.matrix import Matrix
 from env.identification.package import Package, load_package, with_matrix
 from env.identification.pools import make_pool
@@ -177,6 +178,20 @@ def test_view_writes_the_page_into_the_run(make_package: MakePackage, tmp_path: 
     data = data_of((run / "policy.html").read_text(encoding="utf-8"))
     assert [policy["name"] for policy in data["policies"]] == ["first run", "first run 2"]
     assert data["noise"] == 0.2
+
+
+def test_the_page_of_a_run_shows_its_training_and_believes_as_the_export_did(trained_run: Path) -> None:
+    (policy,) = data_of((trained_run / "policy.html").read_text(encoding="utf-8"))["policies"]
+    record = load_run(trained_run).record()
+    assert record is not None
+    assert len(policy["training"]) == 4
+    assert [(each["steps"], each["scores"]) for each in policy["training"]] == [
+        (each.steps, each.scores) for each in record.evaluated
+    ]
+    assert policy["assumed"]["doubt"] == DEFAULT_DOUBT
+    curve = doubted(policy["assumed"]["noise"], DEFAULT_DOUBT)
+    assert curve is not None
+    assert policy["assumed"]["curve"]["flip"] == curve[1].tolist()
 
 
 @pytest.mark.parametrize(
