@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
+    "bench arc": ("env.arc.bench:bench_editor", "steps a second of the grid editor against ARCLE"),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""

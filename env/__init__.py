@@ -8,3 +8,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import gymnasium
 
 gymnasium.register(id="wilkins/Cabinet-v0", entry_point="env.cabinet.environment:CabinetEnv")
+gymnasium.register(
+    id="wilkins/ArcEditor-v0",
+    entry_point="env.arc.environment:ArcEditorEnv",
+    vector_entry_point="env.arc.vector:ArcEditorVectorEnv",
+)
