@@ -31,13 +31,13 @@ from agents.runs import CONFIG, load_run
 from env.cabinet.environment import CabinetEnv
 from env.cabinet.rules import limit
 from env.errors import PackageWarning
-from env.identification.belief import DEFAULT_DOUBT, doubted
+from env.identification.belief import DEFAULT_DOUBT, Assumed
 from env.identification.observation import Shortlist
 from env.identification.package import Package, load_package
 from env.identification.synth import Kind, write_package
 from export.cabinet.command import COST, bases, exported, improved, measured_platform
 from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
-from export.cabinet.evaluate import measure, platform_probability
+from export.cabinet.evaluate import measure
 from export.cabinet.graph import graph_to_json
 from export.cabinet.score import expected, walk
 from games.cabinet import Cabinet
@@ -187,20 +187,21 @@ def robust_table(
 
 def approaches_table(agent: CabinetRun, package: Package, console: Console) -> Table:
     """What each player scores unaided and with more and more lookahead: how much is left to be found."""
-    levels, ids = (0.05, 0.1, 0.2), package.split("hidden")
+    levels = (0.05, 0.1, 0.2)
     table = Table(title="exact expected score x100 of several approaches, on the first synthetic package")
     table.add_column("who plays on")
     table.add_column("lookahead")
     for noise in levels:
         table.add_column(f"noise {noise:g}", justify="right")
-    players = [bases(agent.player(package, ids, noise), package, ids, noise) for noise in levels]
+    hidden = package.among()
+    players = [bases(agent.player(hidden, Assumed(noise)), hidden, Assumed(noise)) for noise in levels]
     for name in COST:
         for (asks, wider), said in PLIES.items():
             cells = []
             for noise, player in zip(levels, (here[name] for here in players), strict=True):
                 with console.status(f"{name}, {said}, noise {noise:g}"):
                     searching = Lookahead(player, asks, wider) if asks else player
-                    cells.append(f"{exported(searching, package, ids, noise, MAX_NODES).score:.3f}")
+                    cells.append(f"{exported(searching, hidden, Assumed(noise)).score:.3f}")
             table.add_row(name, said, *cells)
     return table
 
@@ -218,7 +219,7 @@ def mismatch_table(agent: CabinetRun, package: Package, improve_seconds: float, 
     for assumed, doubt in itertools.product(levels, (0.0, DEFAULT_DOUBT)):
         _, graph = graph_of(agent, package, assumed, improve_seconds, console, doubt)
         scores = [f"{expected_x100(graph, package, level):.3f}" for level in levels]
-        report = measure(graph, package, "hidden", None, platform)
+        report = measure(graph, package.among(), package.assumed(model="gaussian"), platform)
         assert report.platform is not None  # the embedded package has a platform
         projected = report.platform
         found = f"{report.rows[-1].score:.2f} ({projected.low:.2f} .. {projected.high:.2f})"
@@ -228,11 +229,11 @@ def mismatch_table(agent: CabinetRun, package: Package, improve_seconds: float, 
 
 def budget_table(agent: CabinetRun, package: Package, noise: float, improve_seconds: float, console: Console) -> Table:
     """Score against the node limit."""
-    ids = package.split("hidden")
-    trained = agent.player(package, ids, noise)
-    own = exported(trained, package, ids, noise, MAX_NODES)
+    hidden, assumed = package.among(), Assumed(noise)
+    trained = agent.player(hidden, assumed)
+    own = exported(trained, hidden, assumed)
     with console.status("looking ahead"):
-        best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds)
+        best = improved(trained, own, hidden, assumed, MAX_NODES, improve_seconds)
     table = Table(title=f"node limit, noise {noise:g}")
     for column in ("max nodes", "nodes", "given up", "score x100"):
         table.add_column(column, justify="right")
@@ -276,18 +277,17 @@ def graph_of(
 
     Without `doubt`, since tables of scores ask what can be had at a noise that is known.
     """
-    ids = package.split("hidden")
-    assumed = doubted(noise, doubt)
-    trained: RankedPlayer = agent.player(package, ids, noise, assumed)
+    hidden, assumed = package.among(), Assumed(noise, doubt=doubt)
+    trained: RankedPlayer = agent.player(hidden, assumed)
     with console.status(f"exporting at noise {noise:g}"):
-        own = exported(trained, package, ids, noise, MAX_NODES, assumed)
-        best = improved(trained, own, package, ids, noise, MAX_NODES, improve_seconds, assumed)
+        own = exported(trained, hidden, assumed)
+        best = improved(trained, own, hidden, assumed, MAX_NODES, improve_seconds)
     return own.cut.graph, best.cut.graph
 
 
 def graph_of_player(player: Player, package: Package, noise: float) -> Any:
     """Graph of a baseline, its branches ordered by how likely platforms of this noise take them."""
-    world = replace(player.likelihood, p_yes=platform_probability(package, player.candidates, noise))
+    world = replace(player.likelihood, p_yes=Assumed(noise).p_yes(package.matrix.signed_margin()[player.candidates]))
     return to_graph(enumerate_decisions(player, world), package.animals, package.questions).graph
 
 
@@ -299,8 +299,8 @@ def hard_filtering(package: Package) -> Any:
 
 def expected_x100(graph: Any, package: Package, noise: float) -> float:
     """Exact expected score of a graph on the hidden animals, x100."""
-    ids = package.split("hidden")
-    return 100 * float(expected(graph, platform_probability(package, ids, noise), ids).score.mean())
+    hidden = package.among()
+    return 100 * float(expected(graph, Assumed(noise).p_yes(hidden.margin), hidden.ids).score.mean())
 
 
 @contextmanager

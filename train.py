@@ -13,7 +13,7 @@ import tyro
 from rich.console import Console
 
 from agents import trainer
-from agents.cabinet.run import CabinetSettings
+from agents.cabinet.run import CabinetSettings, package_place
 from agents.trainer import Game, Settings, resumed
 from games.cabinet import Cabinet
 
@@ -27,9 +27,9 @@ def train(
     Writes runs/NAME/: config.json, checkpoints, TensorBoard curves, policy.json, submission.zip, source.zip and
     policy.html. Ctrl-C saves and says how to go on.
     """
-    if settings.resume is not None:
+    if (run := settings.resume) is not None:
         settings, stored = resumed(settings, CabinetSettings, Cabinet.name)
-        animals = replace(stored, package=animals.package or stored.package)
+        animals = replace(stored, package=package_place(stored.package, animals.package, run))
     return main_job(Cabinet(animals), settings)
 
 

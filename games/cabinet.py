@@ -101,9 +101,10 @@ class Cabinet:
 
     def export(self, run: Run, console: Console) -> None:
         """Write policy.json, its archives and its page."""
+        chosen = self.choices
         export_run(
-            CabinetRun(run, self.choices), self.package, console, improve_seconds=self.choices.improve_seconds, doubt=self.choices.doubt,
-            max_nodes=self.choices.max_nodes,
+            CabinetRun(run, chosen), self.package.among("hidden"), self.package.assumed(self.noise, chosen.doubt),
+            console, max_nodes=chosen.max_nodes, improve_seconds=chosen.improve_seconds,
         )  # fmt: skip
 
     def _player(self, policy: ShortlistPolicy, split: str, noise: float) -> RankedPlayer:

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-
 from agents.identification.players import RankedPlayer, trained_player
 from agents.runs import CONFIG, Run, load_run
 from agents.settings import Within, settings_of
 from env.errors import UserError
-from env.identification.belief import DEFAULT_DOUBT
-from env.identification.matrix import Curve
+from env.identification.belief import DEFAULT_DOUBT, Assumed
 from env.identification.observation import Shortlist
-from env.identification.package import Package
+from env.identification.package import Candidates, Package
 
 GAME = "cabinet"
 
@@ -75,7 +72,7 @@ class CabinetRun:
             if trained != pool.sha256:
                 raise UserError(
                     f"{self.folder}: trained on another package: its {pool.kind} pool is {trained}, that of "
-                    f"{package.path} is {pool.sha256}; name the run's package, or say --transfer where the command has it"
+                    f"{package.path} is {pool.sha256}; name the run's own with --package DIR, or say --transfer where the command has it"
                 )
 
     def policy(self, checkpoint: str = "best") -> Any:
@@ -96,14 +93,29 @@ class CabinetRun:
         load_parameters(self.run.path(self.run.checkpoint(checkpoint)), policy)
         return policy
 
-    def player(
-        self, package: Package, candidates: np.ndarray, noise: float, curve: Curve | None = None
-    ) -> RankedPlayer:
-        """The run's best agent on some package's candidates, assuming `noise` (margin units), or flips as in `curve`."""
-        return trained_player(self.policy(), package, candidates, noise, self.shortlist, curve)
+    def player(self, candidates: Candidates, assumed: Assumed, checkpoint: str = "best") -> RankedPlayer:
+        """The run's agent on some package's candidates, reckoning with a platform as `assumed`."""
+        return self.playing(self.policy(checkpoint), candidates, assumed)
+
+    def playing(self, policy: Any, candidates: Candidates, assumed: Assumed) -> RankedPlayer:
+        """One of the run's networks on some package's candidates; see `player`."""
+        return trained_player(
+            policy, candidates.package, candidates.ids, assumed.noise, self.shortlist, assumed.reckoned
+        )
 
 
 def load_cabinet_run(folder: Path) -> CabinetRun:
     """Run of a folder. Raises UserError where it is none of the animal game, or its `config.json` is damaged."""
     run = load_run(folder, GAME)
     return CabinetRun(run, settings_of(run, "choices", CabinetSettings))
+
+
+def package_place(made_with: Path | str | None, named: Path | None, what: Path) -> Path | None:
+    """Where a package lies: as `named`, else as `what` was made with; None for the embedded one.
+
+    Raises UserError where it has moved, with the way out.
+    """
+    place = named or (None if made_with is None else Path(made_with))
+    if named is None and place is not None and not place.is_dir():
+        raise UserError(f"{what}: its package {place} is not there any more; say where it lies with --package DIR")
+    return place

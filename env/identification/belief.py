@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -159,3 +160,32 @@ def without(belief: np.ndarray, candidate: np.ndarray) -> np.ndarray:
     weight[rows, candidate[rows]] = 0.0
     total = weight.sum(axis=1, keepdims=True)
     return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Assumed:
+    """What is assumed of a platform: how its answers differ from the local ones."""
+
+    noise: float
+    """Standard deviation of its margins around the local ones, in margin units."""
+    curve: Curve | None = None
+    """Measured flips that predict its answers; None where Gaussian noise does."""
+    doubt: float = 0.0
+    """Share of the answers that a player takes to be noisier than that. Scores are projected without it."""
+
+    @property
+    def model(self) -> Literal["gaussian", "measured"]:
+        """How its answers are predicted."""
+        return "gaussian" if self.curve is None else "measured"
+
+    @cached_property
+    def reckoned(self) -> Curve | None:
+        """Flips as a player reckons with them, see `doubted`; None for plain Gaussian noise."""
+        return doubted(self.noise, self.doubt, self.curve)
+
+    def p_yes(self, margin: np.ndarray) -> np.ndarray:
+        """P(the platform answers yes), same shape as `margin`: what is predicted, without a player's floor and doubt."""
+        return answer_probability(margin, self.noise, floor=0.0, curve=self.curve)
+
+    def __str__(self) -> str:
+        return f"noise {self.noise:.3g}" if self.curve is None else "measured flips"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from env.errors import UserError
 from env.files import read_bytes
+from env.identification.belief import Assumed
 from env.identification.matrix import Curve, Matrix, load_matrix
 from env.identification.pools import Pool, decode, read_pool, read_split
 
@@ -88,6 +90,22 @@ class Package:
         measured = model == "measured" or (model, self.matrix.answer_model, noise) == ("auto", "measured", self.noise)
         return curve if measured else None
 
+    def assumed(self, noise: float | None = None, doubt: float = 0.0, model: AnswerModel = "auto") -> Assumed:
+        """What to assume of a platform: `noise` (margin units, the package's when None), flips by `model`, doubt.
+
+        Raises UserError for a noise or a doubt that is none, and as `flip_curve` does.
+        """
+        noise = self.noise if noise is None else noise
+        if not 0 <= noise < math.inf:
+            raise UserError(f"--noise {noise}: a standard deviation in margin units is needed, 0 or more")
+        if not 0 <= doubt <= 1:
+            raise UserError(f"--doubt {doubt}: a share of the answers is needed, 0 to 1")
+        return Assumed(noise, self.flip_curve(model, noise), doubt)
+
+    def among(self, choice: str = "hidden") -> Candidates:
+        """Who may be hidden; see `candidates`."""
+        return Candidates(self, self.candidates(choice), choice)
+
     @cached_property
     def hidden(self) -> np.ndarray:
         """Animals in neither split: the ones that a platform draws from, int64, ascending.
@@ -136,6 +154,25 @@ class Package:
                 f"(NaN), the first is {first!r}; finish the matrix with 'wilkins oracle build'"
             )
         return ids
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Who may be hidden: animals of one package, all equally likely."""
+
+    package: Package
+    ids: np.ndarray
+    """int64 [candidates]."""
+    choice: str = "hidden"
+    """What they are called: a split, or a file of names."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def margin(self) -> np.ndarray:
+        """Signed margins of their answers, float32 [candidates, questions]."""
+        return self.package.matrix.signed_margin()[self.ids]
 
 
 def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Package:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,20 +13,22 @@ import numpy as np
 import tyro
 from rich.console import Console
 
-from agents.cabinet.run import CabinetRun, load_cabinet_run
+from agents.cabinet.run import CabinetRun, load_cabinet_run, package_place
 from agents.identification.baselines import best_belief
 from agents.identification.play import play
 from agents.identification.players import Lookahead, Player, RankedPlayer
+from agents.identification.policy import ShortlistPolicy
 from env.errors import UserError
 from env.files import write_whole
-from env.identification.belief import DEFAULT_DOUBT, doubted
-from env.identification.matrix import Curve, Matrix, load_matrix
-from env.identification.package import EMBEDDED, AnswerModel, Package, load_package
+from env.identification.belief import Assumed
+from env.identification.matrix import Matrix, load_matrix
+from env.identification.package import EMBEDDED, SPLITS, AnswerModel, Candidates, Package, load_package
 from export.cabinet import validate
 from export.cabinet.archive import write_source, write_submission
 from export.cabinet.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisions, to_graph
-from export.cabinet.evaluate import Row, answers_at, measure, platform_probability, row, score_table
+from export.cabinet.evaluate import Row, measure, row, score_table
 from export.cabinet.graph import ASK, GUESS, Graph, graph_to_json
+from export.cabinet.record import POLICY, SUBMISSION, ExportRecord, publishing, spoken
 from export.cabinet.score import Outcome, expected, walk
 from export.cabinet.view import Made, page, training_of
 
@@ -61,119 +62,135 @@ class Exported:
 def export(
     run: Annotated[Path, tyro.conf.Positional],
     package: Path | None = None,
-    candidates: str = "hidden",
+    candidates: str | None = None,
     noise: float | None = None,
-    max_nodes: int = MAX_NODES,
-    improve_seconds: float = 45.0,
+    max_nodes: int | None = None,
+    improve_seconds: float | None = None,
     out: Path | None = None,
-    answer_model: AnswerModel = "auto",
-    doubt: float = DEFAULT_DOUBT,
+    answer_model: AnswerModel | None = None,
+    doubt: float | None = None,
+    checkpoint: str = "best",
     transfer: bool = False,
 ) -> int:
     """Write policy.json, submission.zip, source.zip and policy.html of a trained run.
 
+    What is not said by a flag is as the run was trained.
+
     Args:
         run: Run folder, as `wilkins train` made it.
         package: Package to export for. Default: the one the run was trained on.
-        candidates: Animals with prior mass: hidden, dev, test1, all, or a file of animal names.
+        candidates: Animals with prior mass: hidden, dev, test1, all, or a file of animal names. Default: hidden.
         noise: Noise that the policy assumes of the platform, in margin units. Default: the run's.
-        max_nodes: Nodes that the graph may have.
+        max_nodes: Nodes that the graph may have. Default: the run's.
         improve_seconds: Nominal seconds of lookahead, of which one step is always taken; 0 exports the agent's
-            own decisions.
+            own decisions. Default: the run's.
         out: Submission archive to write, its companions beside it. Default: submission.zip in the run folder.
         answer_model: How the policy assumes that a platform answers: gaussian noise, the measured flip curve of the
             package, or auto: whichever the package recorded as the better one ('wilkins oracle compare --write-noise').
         doubt: Share of the answers, 0 to 1, that the policy takes to be noisier than assumed: it then holds where a
-            platform is. Scores are projected without it.
+            platform is. Scores are projected without it. Default: the run's.
+        checkpoint: Agent to export: best, last, or the steps of a checkpoint.
         transfer: Allow a package that the run was not trained on.
     """
     trained = load_cabinet_run(run)
-    world = load_package(package or trained.choices.package)
+    chosen = trained.choices
+    world = load_package(package_place(chosen.package, package, run))
     if not transfer:
         trained.require(world)
+    assumed = world.assumed(
+        chosen.noise if noise is None else noise, chosen.doubt if doubt is None else doubt, answer_model or "auto"
+    )
     export_run(
-        trained, world, Console(), candidates=candidates, noise=noise, max_nodes=max_nodes,
-        improve_seconds=improve_seconds, out=out, answer_model=answer_model, doubt=doubt,
+        trained, world.among(candidates or "hidden"), assumed, Console(),
+        max_nodes=chosen.max_nodes if max_nodes is None else max_nodes,
+        improve_seconds=chosen.improve_seconds if improve_seconds is None else improve_seconds,
+        out=out, checkpoint=checkpoint,
     )  # fmt: skip
     return 0
 
 
 def export_run(
     run: CabinetRun,
-    package: Package,
+    hidden: Candidates,
+    assumed: Assumed,
     console: Console,
-    candidates: str = "hidden",
-    noise: float | None = None,
     max_nodes: int = MAX_NODES,
     improve_seconds: float = 45.0,
     out: Path | None = None,
-    answer_model: AnswerModel = "auto",
-    doubt: float = DEFAULT_DOUBT,
+    checkpoint: str = "best",
 ) -> Exported:
     """Enumerate, improve, verify, write and validate; prints the table of scores and where the files are."""
-    noise = run.noise if noise is None else noise
-    if not (math.isfinite(noise) and noise >= 0):
-        raise UserError(f"noise {noise}: a standard deviation in margin units is needed, 0 or more")
-    if not 0 <= doubt <= 1:
-        raise UserError(f"--doubt {doubt}: a share of the answers is needed, 0 to 1")
-    ids = package.candidates(candidates)
-    curve = package.flip_curve(answer_model, noise)
-    assumed = doubted(noise, doubt, curve)
-    agent = run.player(package, ids, noise, assumed)
+    network = run.policy(checkpoint)
+    agent = run.playing(network, hidden, assumed)
     begun = time.monotonic()
     with console.status("enumerating the agent's decisions"):
-        own = exported(agent, package, ids, noise, max_nodes, assumed)
+        own = exported(agent, hidden, assumed, max_nodes)
     best = own
     if improve_seconds > 0:
         with console.status("looking ahead"):
-            best = improved(agent, own, package, ids, noise, max_nodes, improve_seconds, assumed)
+            best = improved(agent, own, hidden, assumed, max_nodes, improve_seconds)
     with console.status("walking the graph beside the live agent"):
-        verify(best, package, ids)
-    policy = graph_to_json(best.cut.graph)
-    archive = out or run.folder / "submission.zip"
-    folder = archive.parent
-    write_whole(folder / "policy.json", policy)
-    write_submission(archive, policy)
-    write_source(folder / "source.zip")
-    made = {run.folder.name: Made(noise, doubt, curve, training_of(run.folder))}
-    graphs = {run.folder.name: best.cut.graph}
-    write_whole(folder / "policy.html", page(graphs, package, ids, noise, candidates, curve, made))
-    _validate(archive, package)
-    _report(run, package, console, candidates, noise, own, best, curve, assumed)
+        verify(best, hidden)
+    archive = out or run.folder / SUBMISSION
+    _write(run, best.cut.graph, hidden, assumed, archive, run.run.checkpoint(checkpoint).label)
+    _validate(archive, hidden.package)
+    _report(run, network, hidden, assumed, own, best, console)
     console.print(
         f"graph       {len(best.cut.graph):,} nodes of {max_nodes:,}, {_given_up(best.cut)}, "
         f"{time.monotonic() - begun:.0f} s to enumerate, improve, verify and write",
         soft_wrap=True,
     )
-    console.print(f"assumes     {answers_at(noise, curve)}, doubt {doubt:g}", soft_wrap=True)
+    console.print(f"assumes     {spoken(hidden, assumed)}", soft_wrap=True)
     if isinstance(best.player, Lookahead):
         after = f", {best.player.wider} after each answer" if best.player.wider else ""
         console.print(
             f"lookahead   {best.player.asks} actions valued in each state{after}; the {best.plays_on} plays on",
             soft_wrap=True,
         )
-    for name, path in (("policy", "policy.json"), ("page", "policy.html"), ("source", "source.zip")):
-        console.print(f"{name:<11} {folder / path}", soft_wrap=True)
+    for name, path in (("policy", POLICY), ("page", "policy.html"), ("source", "source.zip")):
+        console.print(f"{name:<11} {archive.parent / path}", soft_wrap=True)
     console.print(f"submission  {archive}", soft_wrap=True)
     return best
 
 
-def exported(
-    player: Player, package: Package, ids: np.ndarray, noise: float, max_nodes: int, curve: Curve | None = None
-) -> Exported:
-    """A player's decisions as a graph within `max_nodes`, with its exact expected score at `noise` or with `curve`."""
-    return _scored(player, enumerate_decisions(player), package, ids, noise, max_nodes, curve)
+def _write(run: CabinetRun, graph: Graph, hidden: Candidates, assumed: Assumed, archive: Path, checkpoint: str) -> None:
+    """Publish what leaves: the policy, its archive, the program, the page, and the record that binds them."""
+    folder, policy = archive.parent, graph_to_json(graph)
+    path = hidden.package.path
+    choice = hidden.choice if hidden.choice in SPLITS else str(Path(hidden.choice).absolute())
+    record = ExportRecord(
+        None if path == EMBEDDED else str(path.absolute()), choice, assumed.noise, assumed.doubt, assumed.model,
+        checkpoint, {POLICY: "", archive.name: ""},
+    )  # fmt: skip
+    made = {run.folder.name: Made(assumed.noise, assumed.doubt, assumed.curve, training_of(run.folder))}
+    with publishing(folder, record):
+        write_whole(folder / POLICY, policy)
+        write_submission(archive, policy)
+        write_source(folder / "source.zip")
+        write_whole(
+            folder / "policy.html",
+            page(
+                {run.folder.name: graph}, hidden.package, hidden.ids, assumed.noise, hidden.choice, assumed.curve, made
+            ),
+        )
+
+
+def exported(player: Player, hidden: Candidates, assumed: Assumed, max_nodes: int = MAX_NODES) -> Exported:
+    """A player's decisions as a graph within `max_nodes`, with its exact expected score as the player reckons it."""
+    decisions = enumerate_decisions(player)
+    cut = to_graph(decisions, hidden.package.animals, hidden.package.questions, max_nodes)
+    p_yes = Assumed(assumed.noise, assumed.reckoned).p_yes(hidden.margin)
+    outcome = expected(cut.graph, p_yes, hidden.ids)
+    return Exported(player, decisions, cut, 100 * float(outcome.score.mean()))
 
 
 def improved(
     agent: RankedPlayer,
     own: Exported,
-    package: Package,
-    ids: np.ndarray,
-    noise: float,
+    hidden: Candidates,
+    assumed: Assumed,
     max_nodes: int,
     improve_seconds: float,
-    curve: Curve | None = None,
 ) -> Exported:
     """The best of the agent's own graph and lookaheads of growing strength, as far as the work allows.
 
@@ -181,7 +198,7 @@ def improved(
     best threshold, which where noise is low is as good and costs a fraction.
     """
     allowed = improve_seconds * BELIEFS_PER_SECOND
-    graph = partial(exported, package=package, ids=ids, noise=noise, max_nodes=max_nodes, curve=curve)
+    graph = partial(exported, hidden=hidden, assumed=assumed, max_nodes=max_nodes)
     best = own
 
     def look(base: str, player: RankedPlayer, asks: int, wider: int) -> int:
@@ -198,7 +215,7 @@ def improved(
     per_action = look("agent", agent, *first) / first[0]
     if allowed <= 0:
         return best
-    players = bases(agent, package, ids, noise)
+    players = bases(agent, hidden, assumed)
     scores = {name: own.score if each is agent else graph(each).score for name, each in players.items()}
     base = max(scores, key=lambda name: scores[name])
     for asks, wider in further if base == "agent" else STAGES:
@@ -207,33 +224,20 @@ def improved(
     return best
 
 
-def bases(agent: RankedPlayer, package: Package, ids: np.ndarray, noise: float) -> dict[str, RankedPlayer]:
+def bases(agent: RankedPlayer, hidden: Candidates, assumed: Assumed) -> dict[str, RankedPlayer]:
     """Who may play on in lookahead, by the names of COST."""
-    rule, _ = best_belief(package, ids, noise, agent.likelihood)
+    rule, _ = best_belief(hidden.package, hidden.ids, assumed.noise, agent.likelihood)
     return dict(zip(COST, (agent, rule), strict=True))
 
 
-def _scored(
-    player: Player,
-    decisions: Decisions,
-    package: Package,
-    ids: np.ndarray,
-    noise: float,
-    max_nodes: int,
-    curve: Curve | None,
-) -> Exported:
-    cut = to_graph(decisions, package.animals, package.questions, max_nodes)
-    outcome = expected(cut.graph, platform_probability(package, ids, noise, curve), ids)
-    return Exported(player, decisions, cut, 100 * float(outcome.score.mean()))
-
-
-def verify(export: Exported, package: Package, ids: np.ndarray) -> None:
+def verify(export: Exported, hidden: Candidates) -> None:
     """Walk the graph for every candidate beside the live player, call by call.
 
     A branch that was cut to fit the node limit ends in guesses of its own; there the comparison stops.
     Raises UserError that names the animal and the call where they part.
     """
     graph, decisions = export.cut.graph, export.decisions
+    package, ids = hidden.package, hidden.ids
     answers = package.matrix.signed_margin()[ids] > 0
     live = play(export.player, answers, ids)
     questions = len(package.questions)
@@ -269,41 +273,35 @@ def _validate(archive: Path, package: Package) -> None:
 
 def _report(
     run: CabinetRun,
-    package: Package,
-    console: Console,
-    candidates: str,
-    noise: float,
+    network: ShortlistPolicy,
+    hidden: Candidates,
+    assumed: Assumed,
     own: Exported,
     best: Exported,
-    curve: Curve | None,
-    assumed: Curve | None,
+    console: Console,
 ) -> None:
-    """Print the table: players assume flips as in `assumed`, and are scored at `noise`, or with `curve`."""
+    """Print the table: players reckon with platforms as `assumed`, doubt included, and are scored without doubt."""
     rows: list[Row] = []
     for split in ("dev", "test1"):
-        animals = package.split(split)
-        agent = run.player(package, animals, noise, assumed)
-        graph = exported(agent, package, animals, noise, MAX_NODES, assumed).cut.graph
-        rows += _rows(split, "agent", graph, package, animals, noise, curve)
-    ids = package.candidates(candidates)
-    rows += _rows(candidates, "agent", own.cut.graph, package, ids, noise, curve)
+        animals = hidden.package.among(split)
+        agent = run.playing(network, animals, assumed)
+        rows += rows_of("agent", exported(agent, animals, assumed).cut.graph, animals, assumed)
+    rows += rows_of("agent", own.cut.graph, hidden, assumed)
     if best is not own:
-        rows += _rows(candidates, "policy.json", best.cut.graph, package, ids, noise, curve)
-    platform = measured_platform(package)
-    if platform is not None and candidates == "hidden":
-        report = measure(best.cut.graph, package, "hidden", noise, platform, curve)
-        rows.append(report.rows[-1])
+        rows += rows_of(POLICY, best.cut.graph, hidden, assumed)
+    platform = measured_platform(hidden.package)
+    if platform is not None and hidden.choice == "hidden":
+        rows.append(measure(best.cut.graph, hidden, assumed, platform).rows[-1])
     console.print(score_table(rows, f"{run.folder}: scores x100"))
 
 
-def _rows(
-    split: str, who: str, graph: Graph, package: Package, ids: np.ndarray, noise: float, curve: Curve | None
-) -> Sequence[Row]:
-    walked = walk(graph, package.matrix.answer, ids)
-    mean: Outcome = expected(graph, platform_probability(package, ids, noise, curve), ids)
+def rows_of(who: str, graph: Graph, hidden: Candidates, assumed: Assumed) -> Sequence[Row]:
+    """Lines of the table: walked on the matrix, and in expectation on platforms as assumed."""
+    walked = walk(graph, hidden.package.matrix.answer, hidden.ids)
+    mean: Outcome = expected(graph, assumed.p_yes(hidden.margin), hidden.ids)
     return [
-        row(split, f"{who}, noise 0", walked, len(ids)),
-        row(split, f"{who}, {answers_at(noise, curve)}", mean, len(ids)),
+        row(hidden.choice, f"{who}, noise 0", walked, len(hidden)),
+        row(hidden.choice, f"{who}, {assumed}", mean, len(hidden)),
     ]
 
 

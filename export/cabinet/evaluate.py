@@ -15,12 +15,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from agents.runs import CONFIG
 from env.cabinet.rules import BUDGET, limit
 from env.errors import UserError
-from env.identification.belief import answer_probability
-from env.identification.matrix import Curve, Matrix, read_table
-from env.identification.package import AnswerModel, Package, load_package
-from export.cabinet.graph import Graph, read_graph
+from env.identification.belief import Assumed
+from env.identification.matrix import Matrix, read_table
+from env.identification.package import AnswerModel, Candidates
+from export.cabinet.graph import GUESS, Graph, read_graph
+from export.cabinet.record import POLICY, recorded, spoken, world_of
 from export.cabinet.score import POINTS, Outcome, call_distribution, cut_gain, walk
 
 FINAL, LIVE = 96, 32
@@ -90,8 +92,12 @@ class Report:
     nodes: int
     split: str
     noise: float
+    doubt: float
+    """Share of the answers that the policy takes to be noisier; scores are projected without it."""
     answer_model: str
     """How a platform's answers are predicted: by `gaussian` noise, or by the `measured` flip curve."""
+    unnamed: int
+    """Animals of the split that no guess of the policy names: they score 0."""
     rows: Sequence[Row]
     solved_on: Sequence[float]
     """Expected share of rounds that end with a right guess on each call; first those that do not."""
@@ -129,11 +135,12 @@ def projection(solved_on: np.ndarray, rounds: int, seed: int = 0) -> Projection:
     return Projection(rounds, 100 * float((solved_on @ POINTS).mean()), float(low), float(high))
 
 
-def loss(graph: Graph, package: Package, animals: np.ndarray, noise: float, curve: Curve | None = None) -> Loss:
-    """Parts of the distance to the limit on `animals` (int64 [n]) at `noise`, or with `curve`; see `Loss`."""
-    expected, continued = _with_chains(graph, package, animals, noise, curve)
-    _, continued_without_noise = _with_chains(graph, package, animals, 0.0)
-    _, sizes = np.unique(package.matrix.answer[animals], axis=0, return_counts=True)
+def loss(graph: Graph, hidden: Candidates, assumed: Assumed) -> Loss:
+    """Parts of the distance to the limit on the `hidden` animals when platforms answer as `assumed`; see `Loss`."""
+    expected, continued = _with_chains(graph, hidden, assumed)
+    _, continued_without_noise = _with_chains(graph, hidden, Assumed(0.0))
+    animals = hidden.ids
+    _, sizes = np.unique(hidden.package.matrix.answer[animals], axis=0, return_counts=True)
     equal = sum(size * limit(size) - 100 * POINTS[1 : size + 1].sum() for size in sizes.tolist()) / len(animals)
     return Loss(
         flips=continued_without_noise - continued,
@@ -144,65 +151,57 @@ def loss(graph: Graph, package: Package, animals: np.ndarray, noise: float, curv
     )
 
 
-def _with_chains(
-    graph: Graph, package: Package, animals: np.ndarray, noise: float, curve: Curve | None = None
-) -> tuple[float, float]:
+def _with_chains(graph: Graph, hidden: Candidates, assumed: Assumed) -> tuple[float, float]:
     """Expected score x100, as the graph is and with every stop continued by the best chain of guesses."""
-    p_yes = platform_probability(package, animals, noise, curve)
-    solved_on, _ = call_distribution(graph, p_yes, animals)
+    p_yes = assumed.p_yes(hidden.margin)
+    solved_on, _ = call_distribution(graph, p_yes, hidden.ids)
     expected = 100 * float((solved_on @ POINTS).mean())
-    return expected, expected + 100 * cut_gain(graph, p_yes, animals) / len(animals)
+    return expected, expected + 100 * cut_gain(graph, p_yes, hidden.ids) / len(hidden)
 
 
-def platform_probability(package: Package, animals: np.ndarray, noise: float, curve: Curve | None = None) -> np.ndarray:
-    """P(a platform answers yes), float64 [n, questions]: the answer model as it is, without a player's floor."""
-    return answer_probability(package.matrix.signed_margin()[animals], noise, floor=0.0, curve=curve)
+def measure(graph: Graph, hidden: Candidates, assumed: Assumed, frozen: Matrix | None = None) -> Report:
+    """Scores of a graph on the `hidden` animals: walked, expected on platforms as `assumed`, and on a `frozen` one.
 
-
-def answers_at(noise: float, curve: Curve | None) -> str:
-    """Who answers, in words."""
-    return f"noise {noise:.3g}" if curve is None else "measured flips"
-
-
-def measure(
-    graph: Graph,
-    package: Package,
-    split: str = "hidden",
-    noise: float | None = None,
-    platform: Matrix | None = None,
-    curve: Curve | None = None,
-) -> Report:
-    """Scores of a graph on a split: walked, expected at `noise` (the package's when None) or `curve`, on a platform.
-
-    Raises UserError for a split that cannot be played, a noise that is none, or a platform without its animals.
+    Raises UserError for a policy that can name none of them, or a frozen platform without them.
     """
-    animals = package.split(split)
-    noise = package.noise if noise is None else noise
-    if not (math.isfinite(noise) and noise >= 0):
-        raise UserError(f"noise {noise}: a standard deviation in margin units is needed, 0 or more")
-    solved_on, calls = call_distribution(graph, platform_probability(package, animals, noise, curve), animals)
+    package, animals, split = hidden.package, hidden.ids, hidden.choice
+    unnamed = require_named(graph, hidden)
+    solved_on, calls = call_distribution(graph, assumed.p_yes(hidden.margin), animals)
     expected = Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)
     rows = [
         row(split, "matrix, noise 0", walk(graph, package.matrix.answer, animals), len(animals)),
-        row(split, f"expected, {answers_at(noise, curve)}", expected, len(animals)),
+        row(split, f"expected, {assumed}", expected, len(animals)),
     ]
     projected = None
-    if platform is not None:
-        there = _measured_rows(platform, animals, split)
-        outcome = walk(graph, platform.answer, animals[there])
+    if frozen is not None:
+        there = _measured_rows(frozen, animals, split)
+        outcome = walk(graph, frozen.answer, animals[there])
         rows.append(row(split, "platform", outcome, len(animals), sampled=True))
         projected = projection(solved_on[there], len(there))
     return Report(
         nodes=len(graph),
         split=split,
-        noise=noise,
-        answer_model="gaussian" if curve is None else "measured",
+        noise=assumed.noise,
+        doubt=assumed.doubt,
+        answer_model=assumed.model,
+        unnamed=unnamed,
         rows=rows,
         solved_on=solved_on.mean(axis=0).tolist(),
         projections=[projection(solved_on, rounds) for rounds in (FINAL, LIVE) if rounds <= len(animals)],
-        loss=loss(graph, package, animals, noise, curve),
+        loss=loss(graph, hidden, assumed),
         platform=projected,
     )
+
+
+def require_named(graph: Graph, hidden: Candidates) -> int:
+    """How many of the animals no guess names. Raises UserError where that is all of them: it was made for others."""
+    unnamed = int((~np.isin(hidden.ids, graph.value[graph.kind == GUESS])).sum())
+    if unnamed == len(hidden):
+        raise UserError(
+            f"the policy was made for other animals: no guess of it names any of the {len(hidden)} of {hidden.choice}; "
+            "evaluate a run folder to play its agent on them, or export it for them with --candidates"
+        )
+    return unnamed
 
 
 def _measured_rows(platform: Matrix, animals: np.ndarray, split: str) -> np.ndarray:
@@ -223,38 +222,70 @@ def _measured_rows(platform: Matrix, animals: np.ndarray, split: str) -> np.ndar
 def evaluate(
     target: Path,
     package: Path | None = None,
-    split: str = "hidden",
+    split: str | None = None,
     noise: float | None = None,
     matrix: Path | None = None,
-    answer_model: AnswerModel = "auto",
+    answer_model: AnswerModel | None = None,
+    checkpoint: str | None = None,
     json: bool = False,
 ) -> None:
-    """Score a policy: on the matrix, in exact expectation over platforms, and on a measured platform.
+    """Score a policy, and a run's agents: on the matrix, in exact expectation over platforms, on a measured platform.
+
+    A run's agents play on the candidates of the split that is asked for; its policy.json is scored where it was made for
+    them. What is not said by a flag is as the run or the policy was made.
 
     Args:
         target: A run folder, a policy.json or a submission archive.
-        package: Package folder. Default: the embedded one.
-        split: Which animals are hidden: hidden, dev, test1 or all.
-        noise: Standard deviation of a platform's margins around the matrix's. Default: as measured for the package.
+        package: Package folder. Default: the one that the target was made with, else the embedded one.
+        split: Which animals are hidden: hidden, dev, test1, all, or a file of names. Default: those it was made for.
+        noise: Standard deviation of a platform's margins around the matrix's. Default: as the target assumes.
         matrix: A frozen platform to score on as well: matrix.npz, .npy, .npz or .csv as import-matrix takes them.
         answer_model: gaussian noise, the measured flip curve of the package, or auto: whichever the package recorded
-            as the better one ('wilkins oracle compare --write-noise').
+            as the better one ('wilkins oracle compare --write-noise'). Default: as the target assumes.
+        checkpoint: Agents of a run to play: best, last, the steps of one, or all. Default: best.
         json: Print one JSON object instead of tables.
     """
-    world = load_package(package)
-    graph = read_graph(target, world.animals, world.questions)
-    platform = None if matrix is None else read_table(matrix, world.animals, world.questions)
-    curve = world.flip_curve(answer_model, world.noise if noise is None else noise)
-    report = measure(graph, world, split, noise, platform, curve)
+    hidden, assumed = world_of(target, package, split, noise, None, answer_model)
+    world, console = hidden.package, Console()
+    is_run = target.is_dir() and (target / CONFIG).is_file()
+    if checkpoint and not is_run:
+        raise UserError(f"--checkpoint {checkpoint}: {target} is no run folder")
+    agents: Sequence[AgentScore] = ()
+    if is_run:
+        from export.cabinet.checkpoints import evaluated, show_agents  # slow to import: only where an agent plays
+
+        agents = evaluated(target, hidden, assumed, checkpoint or "best", console)
+    report = None
+    if checkpoint is None and (not is_run or (target / POLICY).is_file()):
+        graph = read_graph(target, world.animals, world.questions)
+        if not is_run or split in (None, recorded(target).candidates):
+            frozen = None if matrix is None else read_table(matrix, world.animals, world.questions)
+            report = measure(graph, hidden, assumed, frozen)
     if json:
-        print(json_format.dumps({"target": str(target), "package": str(world.path), **asdict(report)}))
-    else:
-        show(report, f"{target}: {report.nodes} nodes", Console())
+        told = {"target": str(target), "package": str(world.path), "agents": [asdict(each) for each in agents]}
+        print(json_format.dumps(told | ({} if report is None else asdict(report))))
+        return
+    console.print(spoken(hidden, assumed), soft_wrap=True)
+    if agents:
+        show_agents(agents, hidden, assumed, console)
+    if report is not None:
+        show(report, f"{target}: {report.nodes} nodes", console)
+
+
+@dataclass(frozen=True)
+class AgentScore:
+    """One checkpoint of a run, played on the candidates of a split."""
+
+    checkpoint: str
+    rows: Sequence[Row]
+    """The agent on the matrix, the agent in expectation, and with lookahead in expectation."""
 
 
 def show(report: Report, title: str, console: Console) -> None:
     """Print a report as tables."""
     console.print(score_table(report.rows, title))
+    if report.unnamed:
+        console.print(f"no guess of the policy names {report.unnamed} animals of {report.split}: they score 0")
     for each in report.projections:
         name = {FINAL: "final", LIVE: "live"}[each.rounds]
         console.print(f"{name} score, {each.rounds} animals of {report.split}: {_spread(each)}", soft_wrap=True)

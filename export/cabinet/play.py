@@ -18,9 +18,10 @@ from rich.text import Text
 from env.cabinet.rules import BUDGET, round_score
 from env.errors import UserError
 from env.identification.belief import Likelihood, entropy, without
-from env.identification.package import Package, load_package
+from env.identification.package import AnswerModel, Package
 from env.identification.pools import Pool
 from export.cabinet.graph import ASK, GUESS, STOP, Graph, read_graph
+from export.cabinet.record import spoken, world_of
 
 _VOWEL = re.compile(r"[aeiou]|hours?\b|honest|honou?r|heir|[fhlmnrsx](?![a-z])|8|11(?!\d)|18(?!\d)")
 _CONSONANT = re.compile(r"uni([^nm]|$)|unau|u[st][aeiou]|ur[aeio]|ua|u(?![a-z])|eu|ewe?s?\b|one\b|once\b|oui")
@@ -73,27 +74,32 @@ def belief_after(likelihood: Likelihood, candidates: np.ndarray, steps: list[Ste
 def play(
     policy: Path,
     package: Path | None = None,
-    candidates: str = "hidden",
+    candidates: str | None = None,
     noise: float | None = None,
+    doubt: float | None = None,
+    answer_model: AnswerModel | None = None,
 ) -> int:
     """Play against a policy in the terminal: think of an animal, answer y or n; u takes an answer back, q leaves.
 
+    What is not said by a flag is as the policy was made.
+
     Args:
         policy: Run folder, policy.json or submission archive.
-        package: Folder of pools and matrix; the embedded one when left out.
+        package: Folder of pools and matrix.
         candidates: Animals that the policy may believe in: hidden, dev, test1, all, or a file of animal names.
-        noise: Standard deviation of a platform's margin difference that beliefs assume; the package's own when left out.
+        noise: Standard deviation of a platform's margin difference that beliefs assume.
+        doubt: Share of the answers that beliefs take to be noisier than that.
+        answer_model: gaussian, measured (the package's flip curve), or auto.
     """
-    world = load_package(package)
+    hidden, assumed = world_of(policy, package, candidates, noise, doubt, answer_model)
+    world, ids = hidden.package, hidden.ids
     graph = read_graph(policy, world.animals, world.questions)
-    if noise is not None and not 0 <= noise < float("inf"):
-        raise UserError(f"--noise {noise} is no standard deviation; give 0 or more, in margin units")
-    ids = world.candidates(candidates)
-    likelihood = Likelihood.from_margins(world.matrix.signed_margin()[ids], world.noise if noise is None else noise)
+    likelihood = Likelihood.from_margins(hidden.margin, assumed.noise, curve=assumed.reckoned)
     console = Console(highlight=False)
     console.print(
         f"Think of one of {len(ids)} animals. [bold]y[/] yes, [bold]n[/] no, [bold]u[/] undo, [bold]q[/] leave.\n"
     )
+    console.print(spoken(hidden, assumed) + "\n", soft_wrap=True, style="dim")
     answers: list[bool] = []
     while True:
         steps, node = follow(graph, answers)

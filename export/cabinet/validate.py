@@ -541,23 +541,56 @@ def _pools(policy: Policy, package: Path | None) -> tuple[PoolFacts, PoolFacts, 
     return read_pool(package, "animals"), read_pool(package, "questions"), f"the pools of {package}"
 
 
+def _package_beside(folder: Path) -> Path | None:
+    """Package that a policy was made with, as the record of its export beside it says; None where there is none."""
+    try:
+        named = json.loads((folder / "export.json").read_bytes())["package"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(named, str):
+        return None
+    if not Path(named).is_dir():
+        raise UnreadableError(
+            f"{folder}: its package {named} is not there any more; say where it lies with --package DIR"
+        )
+    return Path(named)
+
+
+def _require_one_export(folder: Path) -> None:
+    """Raises UnreadableError where the policy and the archive of a folder are of two exports."""
+    policy, archive = folder / "policy.json", folder / "submission.zip"
+    if not (policy.is_file() and archive.is_file()):
+        return
+    try:
+        same = unpack(_read_file(archive)) == _read_file(policy)
+    except RejectionError:
+        same = False
+    if not same:
+        raise UnreadableError(f"{folder}: policy.json and submission.zip differ: an export was cut off; export again")
+
+
 def validate_command(file: Path, package: Path | None = None) -> int:
     """Check a policy.json or a submission archive as the platform would.
 
     Exit code 0: valid; 1: rejected, with the reason and the place; 2: there was nothing to check.
 
     Args:
-        file: policy.json or submission.zip.
+        file: policy.json or submission.zip, or the run folder that holds them.
         package: Package whose pools the policy must fit. Default: the official pools when the policy carries
-            their digests, else the embedded package.
+            their digests, else the package that it was exported for, else the embedded one.
     """
     try:
+        if file.is_dir():
+            file = file / "submission.zip"
+        if file.name in ("policy.json", "submission.zip"):
+            _require_one_export(file.parent)
         policy = read(file)
+        package = package or _package_beside(file.parent)
         animals, questions, named = _pools(policy, package)
         try:
             check(policy, animals, questions)
         except RejectionError as error:
-            hint = "" if package else "; --package DIR names another package"
+            hint = "; --package DIR names another package"
             raise RejectionError(f"{error} (compared with {named}{hint})") from None
     except UnreadableError as error:
         print(f"validate: {error}", file=sys.stderr)

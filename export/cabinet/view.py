@@ -19,11 +19,11 @@ from agents.runs import CONFIG, RECORD, load_run
 from env.cabinet.rules import BUDGET, COST, limit, limit_calls
 from env.errors import UserError
 from env.files import write_whole
-from env.identification.belief import FLOOR, doubted
+from env.identification.belief import FLOOR, Assumed, doubted
 from env.identification.matrix import Curve
-from env.identification.package import Package, load_package
-from export.cabinet.evaluate import platform_probability
+from env.identification.package import AnswerModel, Package
 from export.cabinet.graph import Graph, read_graph
+from export.cabinet.record import spoken, world_of
 from export.cabinet.score import expected, walk
 
 NOISE_LEVELS = (0.0, 0.05, 0.10, 0.20, 0.30)
@@ -51,36 +51,44 @@ _PLACE = "{{DATA}}"
 def view(
     policies: Annotated[tuple[Path, ...], tyro.conf.Positional],
     package: Path | None = None,
-    candidates: str = "hidden",
+    candidates: str | None = None,
     noise: float | None = None,
+    doubt: float | None = None,
+    answer_model: AnswerModel | None = None,
     out: Path | None = None,
 ) -> int:
     """Write one HTML page that plays, explains and compares policies; it opens from disk, without a network.
 
+    What is not said by a flag is as the first policy was made.
+
     Args:
         policies: Run folders, policy.json files or submission archives of the same pools.
-        package: Folder of pools and matrix; the embedded one when left out.
+        package: Folder of pools and matrix.
         candidates: Animals that rounds hide: hidden, dev, test1, all, or a file of animal names.
-        noise: Standard deviation of a platform's margin difference; the package's own when left out.
+        noise: Standard deviation of a platform's margin difference.
+        doubt: Share of the answers that beliefs take to be noisier than that. Default: as each policy was made.
+        answer_model: gaussian, measured (the package's flip curve), or auto.
         out: File to write; policy.html in the first run folder, or beside the first policy, when left out.
     """
     if not policies:
         raise UserError("no policy named; give one or more run folders or policy.json files")
-    world = load_package(package)
+    hidden, assumed = world_of(policies[0], package, candidates, noise, doubt, answer_model)
+    world = hidden.package
     graphs: dict[str, Graph] = {}
+    made: dict[str, Made] = {}
     for path in policies:
-        graphs[_name(path, graphs)] = read_graph(path, world.animals, world.questions)
-    if noise is not None and not 0 <= noise < float("inf"):
-        raise UserError(f"--noise {noise} is no standard deviation; give 0 or more, in margin units")
-    ids = world.candidates(candidates)
+        name = _name(path, graphs)
+        graphs[name] = read_graph(path, world.animals, world.questions)
+        _, own = world_of(path, world.path, hidden.choice, noise, doubt, answer_model)
+        made[name] = Made(own.noise, own.doubt, own.curve, training_of(path))
     target = out or (policies[0] if policies[0].is_dir() else policies[0].parent) / "policy.html"
     if target.is_dir():
         raise UserError(f"--out {target} is a folder; name the file to write")
-    assumed = world.noise if noise is None else noise
-    made = {name: Made(assumed, training=training_of(path)) for name, path in zip(graphs, policies, strict=True)}
-    content = page(graphs, world, ids, noise, choice=candidates, made=made)
+    content = page(graphs, world, hidden.ids, assumed.noise, hidden.choice, assumed.curve, made)
     write_whole(target, content)
-    Console().print(f"{target}  [dim]{len(content.encode()) / 1e6:.2f} MB, {len(graphs)} of {len(ids)} candidates[/]")
+    console = Console()
+    console.print(f"{target}  [dim]{len(content.encode()) / 1e6:.2f} MB, {len(graphs)} of {len(hidden)} candidates[/]")
+    console.print(spoken(hidden, assumed), soft_wrap=True)
     return 0
 
 
@@ -142,9 +150,7 @@ def page_data(
     for name, graph in graphs.items():
         how = (made or {}).get(name, Made(noise, curve=curve))
         outcomes = [
-            expected(
-                graph, platform_probability(package, candidates, level, curve if level == noise else None), candidates
-            )
+            expected(graph, Assumed(level, curve if level == noise else None).p_yes(margin), candidates)
             for level in levels
         ]
         at_noise = outcomes[levels.index(noise)]

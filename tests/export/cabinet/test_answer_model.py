@@ -17,13 +17,12 @@ import wilkins
 from agents.cabinet.run import load_cabinet_run
 from agents.identification.players import belief_player
 from env.errors import UserError
-from env.identification.belief import DEFAULT_DOUBT, FLOOR, Likelihood, answer_probability, doubted
+from env.identification.belief import DEFAULT_DOUBT, FLOOR, Assumed, Likelihood, answer_probability, doubted
 from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import POINTS, answer_models, flip_curve
 from env.identification.package import load_package
 from env.oracle.command import compare, show
 from export.cabinet.enumerate import enumerate_decisions, to_graph
-from export.cabinet.evaluate import platform_probability
 from export.cabinet.score import expected
 from tests.worlds import package_of
 
@@ -299,7 +298,7 @@ def test_projections_and_the_exported_policy_follow_the_answer_model(
 def test_a_platform_answers_by_the_curve_without_a_players_floor() -> None:
     package = package_of(np.array([[3.0, -3.0]]))
     curve = np.array([0.0, 1.0]), np.array([0.5, 0.0])
-    np.testing.assert_array_equal(platform_probability(package, np.array([0]), 0.1, curve), [[1.0, 0.0]])
+    np.testing.assert_array_equal(Assumed(0.1, curve).p_yes(package.matrix.signed_margin()[[0]]), [[1.0, 0.0]])
 
 
 @given(st.floats(0.01, 0.5), st.floats(0, 1), st.sampled_from([None, CURVE]))
@@ -343,7 +342,7 @@ def test_a_doubting_policy_gives_little_where_the_noise_is_as_assumed_and_gains_
             package.questions,
         ).graph
         for noise in (0.05, 0.1, 0.2):
-            p_yes = platform_probability(package, package.hidden, noise)
+            p_yes = Assumed(noise).p_yes(package.matrix.signed_margin()[package.hidden])
             score[doubt, noise] = 100 * expected(graph, p_yes, package.hidden).score.mean()
     gain = [score[DEFAULT_DOUBT, noise] - score[0.0, noise] for noise in (0.05, 0.1, 0.2)]
     assert gain[0] > -0.02

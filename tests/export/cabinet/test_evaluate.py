@@ -10,17 +10,16 @@ from rich.console import Console
 import wilkins
 from env.cabinet.rules import limit
 from env.errors import UserError
+from env.identification.belief import Assumed
 from env.identification.matrix import Matrix, save_matrix
 from env.identification.package import load_package, with_matrix
 from export.cabinet.evaluate import (
     Row,
     loss,
     measure,
-    platform_probability,
     projection,
     row,
     score_table,
-    show,
 )
 from export.cabinet.graph import graph_to_json
 from export.cabinet.score import POINTS, call_distribution, expected, walk
@@ -60,7 +59,7 @@ def graph(package):
 
 
 def distribution(graph, package, noise):
-    p_yes = platform_probability(package, package.hidden, noise)
+    p_yes = Assumed(noise).p_yes(package.matrix.signed_margin()[package.hidden])
     return call_distribution(graph, p_yes, package.hidden)[0]
 
 
@@ -99,8 +98,8 @@ def test_without_noise_all_animals_have_one_score_and_few_have_a_spread(graph, p
 
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 1.0])
 def test_the_parts_of_the_loss_add_up_to_the_distance_to_the_limit(graph, package, noise):
-    parts = loss(graph, package, package.hidden, noise)
-    p_yes = platform_probability(package, package.hidden, noise)
+    parts = loss(graph, package.among(), Assumed(noise))
+    p_yes = Assumed(noise).p_yes(package.matrix.signed_margin()[package.hidden])
     score = 100 * expected(graph, p_yes, package.hidden).score.mean()
     assert parts.total == pytest.approx(limit(len(package.hidden)) - score)
     assert parts.flips + parts.cut_branches + parts.equal_rows + parts.late_guesses == pytest.approx(parts.total)
@@ -114,7 +113,7 @@ def test_a_cut_branch_costs_what_guessing_on_there_would_bring(graph, package):
     last_ask = np.flatnonzero(graph.yes >= 0)[-1]
     lost = cut.no[last_ask]
     cut.no[last_ask] = -1
-    whole, part = (loss(each, package, package.hidden, 0.0) for each in (graph, cut))
+    whole, part = (loss(each, package.among(), Assumed(0.0)) for each in (graph, cut))
     assert whole.cut_branches == pytest.approx(0, abs=1e-9)
     made = walk(graph, package.matrix.answer, package.hidden)
     animal = graph.value[lost]
@@ -130,11 +129,11 @@ def test_equal_rows_cost_nothing_up_to_four_and_one_call_for_five(package):
         answer[hidden[:group]] = answer[hidden[0]]
         margin = np.where(answer == 1, 1.0, -1.0).astype(np.float32)
         world = with_matrix(package, Matrix(margin, answer))
-        parts = loss(splitting_graph(world, hidden), world, hidden, 0.0)
+        parts = loss(splitting_graph(world, hidden), world.among(), Assumed(0.0))
         assert parts.equal_rows == pytest.approx(2 * calls_lost / len(hidden))
         assert parts.late_guesses >= 0
     flat = with_matrix(package, Matrix(np.ones((60, questions), np.float32), np.ones((60, questions), np.uint8)))
-    parts = loss(splitting_graph(flat, hidden), flat, hidden, 0.0)
+    parts = loss(splitting_graph(flat, hidden), flat.among(), Assumed(0.0))
     assert parts.late_guesses == pytest.approx(0)
     assert parts.equal_rows == pytest.approx(parts.total)
 
@@ -145,7 +144,7 @@ def test_the_table_has_the_walk_the_expectation_and_the_platform(graph, package)
     there = package.hidden[:30]
     margin[np.setdiff1d(np.arange(60), there)] = np.nan
     platform = Matrix(margin, (margin > 0).astype(np.uint8))
-    report = measure(graph, package, noise=0.1, platform=platform)
+    report = measure(graph, package.among(), Assumed(0.1), platform)
     walked, in_expectation, scored = report.rows
     assert (walked.rounds, walked.solved, walked.error) == (len(package.hidden), 1.0, None)
     assert in_expectation.score < walked.score < walked.limit == limit(len(package.hidden))
@@ -153,7 +152,7 @@ def test_the_table_has_the_walk_the_expectation_and_the_platform(graph, package)
     outcome = walk(graph, platform.answer, there)
     assert scored.score == pytest.approx(100 * outcome.score.mean())
     assert scored.error == pytest.approx(100 * outcome.score.std(ddof=1) / np.sqrt(30))
-    p_yes = platform_probability(package, there, 0.1)
+    p_yes = Assumed(0.1).p_yes(package.matrix.signed_margin()[there])
     assert report.platform.mean == pytest.approx(100 * expected(graph, p_yes, there).score.mean())
     assert report.platform.low < scored.score < report.platform.high
     assert [each.rounds for each in report.projections] == [32]
@@ -161,24 +160,24 @@ def test_the_table_has_the_walk_the_expectation_and_the_platform(graph, package)
 
 
 def test_the_noise_is_the_package_s_unless_another_is_given(graph, package):
-    assert measure(graph, package).noise == package.noise
-    assert measure(graph, package, noise=0.0).noise == 0
+    assert measure(graph, package.among(), package.assumed()).noise == package.noise
+    assert measure(graph, package.among(), package.assumed(0.0)).noise == 0
 
 
 @pytest.mark.parametrize("noise", [-0.1, float("nan"), float("inf")])
 def test_a_noise_that_is_none_is_refused(graph, package, noise):
     with pytest.raises(UserError, match="a standard deviation in margin units"):
-        measure(graph, package, noise=noise)
+        measure(graph, package.among(), package.assumed(noise))
 
 
 def test_a_platform_without_the_split_or_with_half_a_row_is_refused(graph, package):
     margin = np.full_like(package.matrix.margin, np.nan)
     margin[package.dev] = 1
     with pytest.raises(UserError, match="no animal of the hidden split"):
-        measure(graph, package, platform=Matrix(margin, (margin > 0).astype(np.uint8)))
+        measure(graph, package.among(), package.assumed(), Matrix(margin, (margin > 0).astype(np.uint8)))
     margin[package.hidden[0], 3] = 1
     with pytest.raises(UserError, match="1 animals of the hidden split with some answers only"):
-        measure(graph, package, platform=Matrix(margin, (margin > 0).astype(np.uint8)))
+        measure(graph, package.among(), package.assumed(), Matrix(margin, (margin > 0).astype(np.uint8)))
 
 
 def test_rows_of_other_players_join_the_table(graph, package):
@@ -206,8 +205,10 @@ def test_json_is_one_object_with_everything(saved, package, graph, capsys):
     flags = ["evaluate", str(run), "--package", str(package.path), "--noise", "0.2", "--matrix", str(table), "--json"]
     assert wilkins.main(flags) == 0
     told = json.loads(capsys.readouterr().out)
-    report = measure(graph, package, noise=0.2, platform=package.matrix)
-    assert told == json.loads(json.dumps({"target": str(run), "package": str(package.path), **asdict(report)}))
+    report = measure(graph, package.among(), Assumed(0.2), package.matrix)
+    assert told == json.loads(
+        json.dumps({"target": str(run), "package": str(package.path), "agents": [], **asdict(report)})
+    )
 
 
 def test_tables_name_every_part(saved, package, graph, capsys):
@@ -216,7 +217,8 @@ def test_tables_name_every_part(saved, package, graph, capsys):
     text = capsys.readouterr().out
     for words in ("expected", "platform, 36 animals", "live score, 32 animals", "equal rows", "total", "never"):
         assert words in text
-    show(measure(graph, package, split="dev", noise=0.0), "dev", Console())
+    with pytest.raises(UserError, match=f"no guess of it names any of the {len(package.dev)} of dev"):
+        measure(graph, package.among("dev"), Assumed(0.0))
 
 
 def test_a_policy_of_another_package_is_one_line_with_both_digests(saved, package, capsys):

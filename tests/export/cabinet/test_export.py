@@ -23,10 +23,10 @@ from agents.identification.baselines import best_belief
 from agents.identification.players import trained_player
 from env.cabinet.rules import limit
 from env.errors import UserError
-from env.identification.package import Package, load_package
+from env.identification.belief import Assumed
+from env.identification.package import Candidates, Package, load_package
 from export.cabinet import validate
 from export.cabinet.command import Exported, export_run, exported, improved, verify
-from export.cabinet.evaluate import platform_probability
 from export.cabinet.graph import ASK, GUESS, STOP, Graph, read_graph
 from export.cabinet.score import expected, walk
 from export.cabinet.solution import MySolution
@@ -51,7 +51,8 @@ def package(small_package: Path) -> Package:
 def own(trained_run: Path, package: Package) -> Exported:
     """The agent of the shared run as a graph."""
     run = load_cabinet_run(trained_run)
-    return exported(run.player(package, package.hidden, run.noise), package, package.hidden, run.noise, 32_767)
+    hidden, assumed = package.among(), Assumed(run.noise)
+    return exported(run.player(hidden, assumed), hidden, assumed)
 
 
 def test_the_archive_passes_the_validator_also_as_a_single_copied_file(
@@ -117,32 +118,34 @@ def test_another_package_needs_transfer_and_then_is_played_well(
 
 def test_lookahead_exports_what_scores_at_least_as_much(own: Exported, trained_run: Path, package: Package) -> None:
     noise = load_cabinet_run(trained_run).noise
-    best = improved(own.player, own, package, package.hidden, noise, 32_767, 0.1)
+    best = improved(own.player, own, package.among(), Assumed(noise), 32_767, 0.1)
     assert best.score > own.score
     p_yes = best.player.likelihood.p_yes
     assert best.score == pytest.approx(100 * expected(best.cut.graph, p_yes, package.hidden).score.mean(), abs=0.05)
-    verify(best, package, package.hidden)
+    verify(best, package.among())
 
 
 def test_where_the_agent_is_worse_than_the_belief_rule_the_rule_plays_on(package: Package) -> None:
     noise, ids = 0.2, package.hidden
     poor = trained_player(random_policy(package, seed=1), package, ids, noise, SHORT)
     rule, _ = best_belief(package, ids, noise)
-    own, plain = (exported(player, package, ids, noise, 32_767) for player in (poor, rule))
+    own, plain = (exported(player, package.among(), Assumed(noise)) for player in (poor, rule))
     assert own.score < plain.score
-    best = improved(poor, own, package, ids, noise, 32_767, 30.0)
+    best = improved(poor, own, package.among(), Assumed(noise), 32_767, 30.0)
     assert best.plays_on == "belief rule"
     assert best.score >= plain.score
-    assert improved(poor, own, package, ids, noise, 32_767, 0.001).plays_on == "agent", "there was work for one stage"
+    assert improved(poor, own, package.among(), Assumed(noise), 32_767, 0.001).plays_on == "agent", (
+        "there was work for one stage"
+    )
 
 
 def test_lookahead_ends_where_a_handful_is_solved_without_any_work(package: Package) -> None:
     noise, few = 0.0, package.hidden[:6]
     poor = trained_player(random_policy(package, seed=5), package, few, noise, SHORT)
-    own = exported(poor, package, few, noise, 32_767)
+    own = exported(poor, Candidates(package, few), Assumed(noise))
     rule, _ = best_belief(package, few, noise)
-    assert own.score < exported(rule, package, few, noise, 32_767).score
-    assert improved(poor, own, package, few, noise, 32_767, 30.0).score == pytest.approx(limit(6))
+    assert own.score < exported(rule, Candidates(package, few), Assumed(noise)).score
+    assert improved(poor, own, Candidates(package, few), Assumed(noise), 32_767, 30.0).score == pytest.approx(limit(6))
 
 
 def visited(graph: Graph, package: Package, animal: int) -> list[int]:
@@ -162,7 +165,7 @@ def visited(graph: Graph, package: Package, animal: int) -> list[int]:
 def test_a_node_that_was_tampered_with_is_named_by_animal_and_call(
     own: Exported, package: Package, place: int, call: int, tampering: str
 ) -> None:
-    verify(own, package, package.hidden)
+    verify(own, package.among())
     graph = own.cut.graph
     rounds = [visited(graph, package, int(animal)) for animal in package.hidden]
     node = rounds[place][call % len(rounds[place])]
@@ -177,7 +180,7 @@ def test_a_node_that_was_tampered_with_is_named_by_animal_and_call(
     )
     message = f"the graph parts from the agent for 'beast {first[1]}' on call {first[0] + 1}; nothing was written"
     with pytest.raises(UserError, match=message):
-        verify(dataclasses.replace(own, cut=cut), package, package.hidden)
+        verify(dataclasses.replace(own, cut=cut), package.among())
 
 
 def test_a_graph_that_differs_from_the_agent_is_not_written(
@@ -247,7 +250,9 @@ def test_doubt_changes_the_policy_and_its_scores_are_projected_without_it(
         assert export(trained_run, tmp_path / doubt, "--doubt", doubt, "--noise", "0.1") == 0
         printed[doubt] = capsys.readouterr().out
         graph = read_graph(tmp_path / doubt / "policy.json", package.animals, package.questions)
-        score = expected(graph, platform_probability(package, package.hidden, 0.1), package.hidden).score.mean()
+        score = expected(
+            graph, Assumed(0.1).p_yes(package.matrix.signed_margin()[package.hidden]), package.hidden
+        ).score.mean()
         assert f"{100 * score:.2f}" in printed[doubt]
     assert (tmp_path / "0" / "policy.json").read_bytes() != (tmp_path / "0.6" / "policy.json").read_bytes()
 
@@ -280,8 +285,9 @@ def test_the_table_of_scores_is_what_evaluate_says(
     console = Console(width=200, force_terminal=False)
     with console.capture() as shown:
         best = export_run(
-            load_cabinet_run(trained_run), package, console, improve_seconds=0, out=tmp_path / "submission.zip", doubt=0
-        )
+            load_cabinet_run(trained_run), package.among(), package.assumed(), console, improve_seconds=0,
+            out=tmp_path / "submission.zip",
+        )  # fmt: skip
     assert (
         wilkins.main(
             ["evaluate", str(tmp_path / "policy.json"), "--package", str(package.path), "--noise", "0.1", "--json"]

@@ -20,11 +20,10 @@ from hypothesis.extra.numpy import arrays
 
 import wilkins
 from agents.runs import load_run
-from env.identification.belief import DEFAULT_DOUBT, Likelihood, doubted
+from env.identification.belief import DEFAULT_DOUBT, Assumed, Likelihood, doubted
 from env.identification.matrix import Matrix
 from env.identification.package import Package, load_package, with_matrix
 from env.identification.pools import make_pool
-from export.cabinet.evaluate import platform_probability
 from export.cabinet.graph import graph_to_json
 from export.cabinet.play import belief_after, follow
 from export.cabinet.score import expected, walk
@@ -143,7 +142,7 @@ def test_the_scores_of_the_page_are_the_exact_ones(package: Package) -> None:
     graph = halving_graph(package, package.hidden)
     data = page_data({"p": graph}, package, package.hidden, 0.15, "hidden")
     policy = data["policies"][0]  # type: ignore[index]
-    outcome = expected(graph, platform_probability(package, package.hidden, 0.15), package.hidden)
+    outcome = expected(graph, Assumed(0.15).p_yes(package.matrix.signed_margin()[package.hidden]), package.hidden)
     np.testing.assert_allclose(decoded(policy["score"], "<f4"), outcome.score, atol=1e-6)
     np.testing.assert_allclose(decoded(policy["calls"], "<f4"), outcome.calls, rtol=1e-6)
     assert data["levels"] == [0.0, 0.05, 0.10, 0.15, 0.20, 0.30]
