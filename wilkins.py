@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "synth": ("env.identification.command:synth", "make a synthetic package of any size"),
     "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
+    "oracle noise": ("env.oracle.command:noise", "measure how far other numerics are from a package's matrix"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
     "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),

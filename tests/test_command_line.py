@@ -40,7 +40,7 @@ def test_help_without_a_whole_command_is_the_overview(words: list[str], capsys: 
     [
         (["trian"], r"unknown command 'trian'; one of: train\n"),
         (["import-matrx", "t.csv"], r"unknown command 'import-matrx t.csv'; one of: import-matrix\n"),
-        (["oracle"], r"unknown command 'oracle'; one of: oracle build, oracle show, oracle compare\n"),
+        (["oracle"], r"unknown command 'oracle'; one of: oracle build, oracle noise, oracle show, oracle compare\n"),
         (["oracle", "biuld"], r"unknown command 'oracle biuld'; one of: oracle build"),
         (["zzz"], r"unknown command 'zzz'; one of: train, evaluate"),
     ],

@@ -1,4 +1,4 @@
-"""`wilkins oracle build`, `show` and `compare`: measure a matrix, look at it, set two beside each other."""
+"""`wilkins oracle build`, `noise`, `show` and `compare`: measure a matrix and its noise, look at it, compare two."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rich.table import Table
 from env.errors import UserError
 from env.files import read_bytes, sole_writer
 from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
-from env.identification.numerics import Difference, FlipCurve, Models, answer_models, bits_only, difference, flip_curve
+from env.identification.numerics import FlipCurve, Models, answer_models, bits_only, difference, flip_curve
 from env.identification.package import EMBEDDED, SPLITS, Package, load_package, read_pools
 from env.identification.pools import Pool, decode, read_split
 from env.identification.wordform import word_answer
+from env.oracle.filling import NEAR
 from env.oracle.journal import Journal, begun
-from env.oracle.model import MODEL, find_source, load_model, load_tokenizer
-
-NEAR = (0.1, 0.25)
-"""Margins this near zero are reported as near a tie."""
+from env.oracle.model import DTYPES, MODEL, Source, find_source, load_model, load_tokenizer
+from env.oracle.noise import ROWS, finish, measure_noise, noise_entries
+from env.oracle.prompt import PROMPTS, ChatPrompts
 
 
 def build(
@@ -39,11 +39,13 @@ def build(
     animals: str = "all",
     questions: Path | None = None,
     matrix: str = "matrix.npz",
+    noise: bool = True,
 ) -> int:
     """Measure what is missing in a package's matrix with a language model, and stop when nothing is.
 
     Finished rows are on the disk at once: stop the command in any way and run it again to go on. Questions about a
-    keyword as a word (letters, lengths, order) are computed, not measured.
+    keyword as a word (letters, lengths, order) are computed, not measured. At the end some rows are measured again in
+    other numerics, and how far those are off is recorded as the package's noise.
 
     Args:
         package: Folder of the pools; the matrix is made there.
@@ -60,12 +62,11 @@ def build(
         animals: all, hidden, dev, test1, or a text or CSV file of the names of animals (or keywords).
         questions: Text file of question names; all questions by default.
         matrix: Name of the matrix file in the package.
+        noise: Whether to end with measuring the noise, where none is recorded; see 'wilkins oracle noise'.
     """
     console = Console()
     found = load_package(package)
-    path = found.path / matrix
-    if Path(matrix).name != matrix or not matrix.endswith(".npz"):
-        raise UserError(f"--matrix {matrix!r}: give the name of an .npz file in the package, without a folder")
+    path = _in_package(found, matrix)
     animal_ids, question_ids = _chosen_animals(found, animals), _chosen_questions(found, questions)
     with sole_writer(found.path, "build"):
         stored = _stored(path, found)
@@ -77,26 +78,15 @@ def build(
             console.print(
                 f"{path}: nothing is missing for {animal_ids.size} {found.kind} x {question_ids.size} questions"
             )
-            return 0
+            # Tables from elsewhere have no dtype on record, and nothing to measure them again with.
+            if not noise or spelled.noise is not None or "dtype" not in spelled.provenance:
+                return 0
         source = find_source(model, revision, gguf, dtype, device)
         console.print(f"loading {source.name} ({source.dtype}, {source.device})")
-        tokenizer = load_tokenizer(source)
-        from env.oracle.measure import Oracle  # imports torch
-        from env.oracle.prompt import PROMPTS, ChatPrompts
-
         asked = prompt or found.kind
         day = _day(date, begun(journal_path), stored.provenance)
-        prompts = ChatPrompts(tokenizer, PROMPTS[asked], day, template)
-        prompts.check([found.animals.names[animal_id] for animal_id in animal_ids], found.questions.names)
-        identity = {
-            "model": source.name,
-            "revision": source.revision,
-            "dtype": source.dtype,
-            "prompt": asked,
-            "prompt_sha256": prompts.sha256,
-            **({"prompt_date": prompts.date.isoformat()} if prompts.date else {}),
-            **_digests(found),
-        }
+        prompts = _prompts(source, found, asked, day, template)
+        identity = _identity(source, found, asked, prompts)
         _check_same(path, stored, identity)
         journal = Journal(journal_path, identity, stored.margin.shape)
         try:
@@ -107,8 +97,10 @@ def build(
                 if not measured[animal_id, question_ids].all()
             ]
             if wanted:
-                oracle = Oracle(load_model(source), prompts)
-                _measure(oracle, wanted, found.questions.names, journal, console)
+                from env.oracle.filling import fill_journal
+                from env.oracle.measure import Oracle  # imports torch
+
+                fill_journal(Oracle(load_model(source), prompts), wanted, found.questions.names, journal, console)
         finally:
             # Whatever ended the run, an interrupt or a full disk, what is finished goes into the matrix.
             journal.close()
@@ -118,32 +110,97 @@ def build(
                 save_matrix(path, _spelled(rows, found))
                 console.print(f"{path}: {len(journal.rows)} rows added")
             journal.remove()
+        if noise and _stored(path, found).noise is None:
+            _record_noise(path, found, source, prompts, identity, ROWS, console)
     return 0
 
 
-def _measure(oracle: Any, wanted: list[Any], questions: tuple[str, ...], journal: Journal, console: Console) -> None:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def noise(
+    package: Path,
+    model: str = MODEL,
+    revision: str | None = None,
+    device: str = "auto",
+    gguf: Path | None = None,
+    template: str = "",
+    rows: int = ROWS,
+    matrix: str = "matrix.npz",
+) -> int:
+    """Measure a package's noise: some rows of its matrix again, by the same model in other numerics.
 
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("pairs"),
-        TextColumn("{task.fields[rate]:.1f}/s"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[near]:.1%} near a tie"),
-    )
-    near = done = 0
-    with Progress(*columns, console=console, speed_estimate_period=600) as progress:
-        task = progress.add_task("", total=sum(ids.size for _, _, ids in wanted), rate=0.0, near=0.0)
-        oracle.settle(wanted, questions)
-        if oracle.obstacle:
-            progress.console.print(f"one prompt at a time, which is slower: {oracle.obstacle}")
-        for row in oracle.rows(wanted, questions):
-            journal.append(row)
-            done += row.margin.size
-            near += int((np.abs(row.margin) < NEAR[0]).sum())
-            elapsed = progress.tasks[0].elapsed or 1e-9
-            progress.update(task, advance=row.margin.size, rate=done / elapsed, near=near / done)
+    Another dtype, another attention implementation with other packs, and on a GPU the CPU too; rows are added until
+    the standard error is under 5 % of the noise. Recorded is the noise of the numerics that differ most, its error
+    and flip curve, where training and export find them. Stop the command in any way and run it again to go on.
+
+    Args:
+        package: Folder of the pools and the matrix.
+        model: Name on the hub, or a local folder: the model that the matrix was measured with.
+        revision: Revision of the hub's model and tokenizer; the official one by default.
+        device: auto, cpu, cuda or cuda:N.
+        gguf: A model in GGUF form instead.
+        template: Which of the tokenizer's chat templates, where it has several and none by default.
+        rows: Rows to begin with.
+        matrix: Name of the matrix file in the package.
+    """
+    found = load_package(package)
+    path = _in_package(found, matrix)
+    if rows < 2:
+        raise UserError(f"--rows {rows}: at least 2 are needed to know an error")
+    with sole_writer(found.path, "build"):
+        stored = load_matrix(path, found.animals, found.questions)
+        dtype = str(stored.provenance.get("dtype"))
+        if dtype not in DTYPES or dtype == "auto":
+            raise UserError(
+                f"{path}: does not say which dtype measured it, so it cannot be measured again; its noise stays assumed, "
+                f"unless 'wilkins oracle compare {found.path} OTHER --write-noise' has another table"
+            )
+        source = find_source(model, revision, gguf, dtype, device)
+        asked = str(stored.provenance.get("prompt", found.kind))
+        if asked not in PROMPTS:
+            raise UserError(f"{path}: measured with a prompt {asked[:40]!r} that this version does not know")
+        prompts = _prompts(source, found, asked, _day("", {}, stored.provenance), template)
+        identity = _identity(source, found, asked, prompts)
+        _check_same(path, stored, identity)
+        _record_noise(path, found, source, prompts, identity, rows, Console())
+    return 0
+
+
+def _record_noise(
+    path: Path, package: Package, source: Source, prompts: ChatPrompts, identity: Mapping[str, str], rows: int,
+    console: Console,
+) -> None:  # fmt: skip
+    """Measure the noise of the matrix at `path` and write it into its provenance."""
+    stored = _stored(path, package)
+    entries = measure_noise(path, package, stored, source, prompts, identity, rows, console)
+    save_matrix(path, with_provenance(stored, **entries))
+    finish(path)
+    console.print(f"{path}: noise {entries['noise']:.4f} measured and recorded, answer model {entries['answer_model']}")
+
+
+def _in_package(package: Package, matrix: str) -> Path:
+    if Path(matrix).name != matrix or not matrix.endswith(".npz"):
+        raise UserError(f"--matrix {matrix!r}: give the name of an .npz file in the package, without a folder")
+    return package.path / matrix
+
+
+def _prompts(
+    source: Source, package: Package, asked: str, day: datetime.date | None, template: str
+) -> ChatPrompts:  # fmt: skip
+    prompts = ChatPrompts(load_tokenizer(source), PROMPTS[asked], day, template)
+    prompts.check(package.animals.names, package.questions.names)
+    return prompts
+
+
+def _identity(source: Source, package: Package, asked: str, prompts: ChatPrompts) -> dict[str, str]:
+    """What the answers depend on."""
+    return {
+        "model": source.name,
+        "revision": source.revision,
+        "dtype": source.dtype,
+        "prompt": asked,
+        "prompt_sha256": prompts.sha256,
+        **({"prompt_date": prompts.date.isoformat()} if prompts.date else {}),
+        **_digests(package),
+    }
 
 
 def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str, Any]:
@@ -270,6 +327,8 @@ def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:
     for key, value in sorted(stored.provenance.items()):
         if key == "flip_curve":
             value = f"{len(value['margin'])} points"
+        if key == "noise_variants":
+            value = "; ".join(f"{each['numerics']}: {each['noise']}" for each in value)
         console.print(f"  {key}: {value}", markup=False, highlight=False)
     if not measured.any():
         return 0
@@ -343,20 +402,10 @@ def compare(
     if write_noise:
         with sole_writer(folder, "build"):
             kept = load_matrix(first, animals, questions)
-            save_matrix(first, with_provenance(kept, **_noise_entries(found, curve, models, other, second)))
+            against = ", ".join(str(other.provenance.get(key)) for key in ("model", "revision", "dtype"))
+            save_matrix(first, with_provenance(kept, **noise_entries(local, other, f"{second.name} ({against})")))
         console.print(f"{first}: noise {found.noise:.4f}, flip curve and answer model {models.better} recorded")
     return 0
-
-
-def _noise_entries(found: Difference, curve: FlipCurve, models: Models, other: Matrix, path: Path) -> dict[str, Any]:
-    against = ", ".join(str(other.provenance.get(key)) for key in ("model", "revision", "dtype"))
-    return {
-        "noise": round(found.noise, 6),
-        "noise_error": round(found.noise_error, 6) if np.isfinite(found.noise_error) else None,
-        "noise_source": f"{path.name} ({against}): {found.pairs} pairs of {found.animals} animals, {found.flips} flips",
-        "flip_curve": {"margin": curve.margin.tolist(), "probability": curve.probability.tolist()},
-        "answer_model": models.better,
-    }
 
 
 def _verdict(models: Models) -> str:

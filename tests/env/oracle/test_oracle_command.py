@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +19,12 @@ from hypothesis import strategies as st
 from env.errors import UserError
 from env.files import sole_writer
 from env.identification.matrix import Matrix, load_matrix, save_matrix, with_provenance
+from env.identification.numerics import difference
 from env.identification.package import load_package
 from env.oracle import command
 from env.oracle.journal import Journal, Row
+from env.oracle.model import Source
+from env.oracle.noise import others, sample
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers", reason="needs wilkins[oracle]")
@@ -54,7 +58,8 @@ def package(make_package):
 
 
 def build(package, model_folder, **options):
-    return command.build(package=package, model=str(model_folder), device="cpu", **options)
+    """Without the noise, unless it is asked for: it measures again, and most tests count what is measured."""
+    return command.build(package=package, model=str(model_folder), device="cpu", **{"noise": False, **options})
 
 
 def matrix_of(package, name="matrix.npz"):
@@ -541,3 +546,138 @@ def test_a_model_that_takes_no_trie_is_measured_and_why_it_is_slow_is_said(packa
     build(package, tmp_path / "mamba", animals="dev")
     assert matrix_of(package).measured[0].all()
     assert "one prompt at a time, which is slower: its layers keep" in " ".join(capsys.readouterr().out.split())
+
+
+# Noise
+
+
+def noise_of(package, model_folder, **options):
+    return command.noise(package, model=str(model_folder), device="cpu", **options)
+
+
+def test_a_build_ends_with_measuring_its_noise_and_keeps_nothing_else(package, model_folder, capsys):
+    assert build(package, model_folder, noise=True) == 0
+    found = load_package(package)
+    made = found.matrix
+    build(package, model_folder, matrix="half.npz", dtype="bfloat16")
+    half = matrix_of(package, "half.npz")
+    gap = difference(made, half)
+    assert found.noise == pytest.approx(gap.noise, abs=1e-6)
+    assert found.noise_source(found.noise) == "measured"
+    assert found.matrix.provenance["noise_error"] == pytest.approx(gap.noise_error, abs=1e-6)
+    assert made.flip_curve is not None
+    told = made.provenance["noise_variants"]
+    assert [each["numerics"] for each in told] == ["bfloat16, cpu", "float32, cpu, eager attention, packs 1/4"]
+    assert told[1]["noise"] < 1e-4 < told[0]["noise"] == made.provenance["noise"]
+    assert not list(package.glob("*.journal"))
+    before = (package / "matrix.npz").read_bytes()
+    capsys.readouterr()
+    build(package, model_folder, noise=True)
+    assert "nothing is missing" in capsys.readouterr().out
+    assert (package / "matrix.npz").read_bytes() == before
+    noise_of(package, model_folder)
+    assert (package / "matrix.npz").read_bytes() == before
+    assert "noise_variants: bfloat16, cpu: " in shown(package, capsys)
+
+
+def shown(package, capsys):
+    capsys.readouterr()
+    command.show(package)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_a_stopped_noise_measurement_goes_on_and_ends_the_same(package, model_folder, monkeypatch, rows):
+    build(package, model_folder, noise=True)
+    whole = matrix_of(package).provenance
+    stored = {k: v for k, v in whole.items() if not k.startswith("noise") and k not in ("flip_curve", "answer_model")}
+    save_matrix(package / "matrix.npz", Matrix(matrix_of(package).margin, matrix_of(package).answer, stored))
+    resume = stop_after(monkeypatch, rows)
+    with pytest.raises(KeyboardInterrupt):
+        noise_of(package, model_folder)
+    resume()
+    assert matrix_of(package).noise is None
+    kept = [row for path in package.glob("*.journal") for row in path.read_bytes().splitlines()[1:]]
+    assert len(kept) == rows
+    build(package, model_folder, noise=True)
+    assert matrix_of(package).provenance == whole
+
+
+def test_rows_are_added_until_the_error_is_small(make_package, model_folder, monkeypatch):
+    folder = make_package(animals=14, questions=4)
+    (folder / "matrix.npz").unlink()
+    build(folder, model_folder)
+    monkeypatch.setattr("env.oracle.noise.ROWS", 5)
+    monkeypatch.setattr("env.oracle.noise.ERROR", 1e9)
+    noise_of(folder, model_folder, rows=3)
+    assert [each["animals"] for each in matrix_of(folder).provenance["noise_variants"]] == [3, 3]
+    monkeypatch.setattr("env.oracle.noise.ERROR", 0.0)
+    noise_of(folder, model_folder, rows=3)
+    assert [each["animals"] for each in matrix_of(folder).provenance["noise_variants"]] == [14, 14]
+
+
+def test_noise_is_never_measured_with_another_model_or_of_a_table_from_elsewhere(make_package, model_folder, tmp_path):
+    folder = make_package(animals=5, questions=4)
+    with pytest.raises(UserError, match="does not say which dtype measured it"):
+        noise_of(folder, model_folder)
+    (folder / "matrix.npz").unlink()
+    build(folder, model_folder)
+    tokenizer = make_tokenizer()
+    tokenizer.save_pretrained(tmp_path / "other")
+    make_model(tokenizer, seed=1).save_pretrained(tmp_path / "other")
+    with pytest.raises(UserError, match="measured with revision"):
+        noise_of(folder, tmp_path / "other")
+    with pytest.raises(UserError, match="--rows 1"):
+        noise_of(folder, model_folder, rows=1)
+
+
+def test_a_gpu_is_compared_with_another_half_another_attention_and_the_cpu():
+    source = Source("m", "r", "bfloat16", "cuda", "p", {})
+    assert [str(each) for each in others(source)] == [
+        "float16, cuda",
+        "bfloat16, cuda, eager attention, packs 1/4",
+        "float32, cpu",
+    ]
+    assert str(others(replace(source, dtype="bfloat16", device="cpu"))[0]) == "float32, cpu"
+
+
+def test_computed_answers_have_no_noise(make_package):
+    made = matrix_of(make_package())
+    margin = made.margin.copy()
+    margin[:, 0], margin[3] = 10, np.nan
+    order, pairs = sample(Matrix(margin, made.answer), "0" * 64)
+    assert not pairs[:, 0].any()
+    assert sorted(order) == [row for row in range(20) if row != 3]
+
+
+SMALL_MODEL = os.environ.get("WILKINS_SMALL_MODEL", "build/models/SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+@pytest.mark.model
+@pytest.mark.skipif(
+    not os.path.isfile(SMALL_MODEL), reason=f"no model file {SMALL_MODEL}; `make oracle-check` brings it"
+)
+def test_the_noise_of_a_real_chat_model_is_that_of_one_prompt_at_a_time(tmp_path):
+    from pathlib import Path
+
+    from env.oracle.model import find_source, load_model, load_tokenizer
+
+    source = load_package()
+    animals, questions = source.animals.names[:6], source.questions.names[:30]
+    (tmp_path / "animals_pool.txt").write_text("\n".join(animals))
+    (tmp_path / "questions_pool.txt").write_text("\n".join(questions))
+    for split, names in (("dev", animals[:1]), ("test1", animals[1:2])):
+        (tmp_path / f"{split}.csv").write_text("\n".join(["animal", *names]))
+    command.build(package=tmp_path, gguf=Path(SMALL_MODEL), device="cpu", dtype="float32")
+    found = load_package(tmp_path)
+    alone = find_source("", None, Path(SMALL_MODEL), "bfloat16", "cpu")
+    reference = ReferenceInteractor(load_model(alone), load_tokenizer(alone))
+    told = [[(reference.ask(a, q), reference.margin()) for q in questions] for a in animals]
+    answer, margin = (np.array([[pair[k] for pair in row] for row in told]) for k in (0, 1))
+    gap = difference(found.matrix, Matrix(margin.astype(np.float32), answer.astype(np.uint8), {}))
+    measured, error = found.noise, float(found.matrix.provenance["noise_error"])
+    print(
+        f"noise {measured:.4f} +- {error:.4f} by the builder, {gap.noise:.4f} +- {gap.noise_error:.4f} by single prompts"
+    )
+    print("; ".join(f"{each['numerics']}: {each['noise']}" for each in found.matrix.provenance["noise_variants"]))
+    assert abs(measured - gap.noise) <= 3 * np.hypot(error, gap.noise_error)

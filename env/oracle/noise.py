@@ -1,0 +1,160 @@
+"""How far other numerics of the same model are from a matrix: some of its rows, measured again. Files and packages here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from env.errors import UserError
+from env.identification.matrix import CERTAIN, Matrix
+from env.identification.numerics import Difference, answer_models, difference, flip_curve
+from env.identification.package import Package
+from env.oracle.journal import Journal
+from env.oracle.model import Source, load_model
+
+ROWS = 20
+"""Rows that are measured again at first, and that are added while the error is too large."""
+
+ERROR = 0.05
+"""Standard error of the noise, as a share of it, at which no more rows are added."""
+
+
+@dataclass(frozen=True)
+class Numerics:
+    """One other way to compute what a matrix holds."""
+
+    dtype: str
+    device: str
+    attention: str | None
+    """None: what the library takes for the model."""
+    part: int = 1
+    """Tokens of a pack and of a pass, as this part of the usual ones: prompts then go through in other company."""
+
+    def __str__(self) -> str:
+        told = [self.dtype, self.device, *([f"{self.attention} attention"] if self.attention else [])]
+        return ", ".join([*told, *([f"packs 1/{self.part}"] if self.part > 1 else [])])
+
+
+def others(source: Source) -> list[Numerics]:
+    """What a row of `source` is measured again in: another dtype, another attention and packs, on a GPU the CPU too."""
+    dtype = {"float32": "bfloat16", "float16": "bfloat16", "bfloat16": "float32"}[source.dtype]
+    found = [Numerics(source.dtype, source.device, "eager", 4)]
+    if source.device == "cpu":
+        return [Numerics(dtype, "cpu", None), *found]
+    dtype = "float16" if source.dtype == "bfloat16" else "bfloat16"
+    return [Numerics(dtype, source.device, None), *found, Numerics("float32", "cpu", None)]
+
+
+def sample(matrix: Matrix, seed: str) -> tuple[np.ndarray, np.ndarray]:
+    """Animals in the order in which they are measured again, int64 [n], and bool [animals, questions] of their pairs.
+
+    Answers that were computed, not measured, have no noise and are left out; rows with most pairs come first, and
+    among them chance decides, the same for the same `seed` (a pool's digest).
+    """
+    pairs = matrix.measured & (np.abs(np.nan_to_num(matrix.margin)) < CERTAIN)
+    order = np.random.default_rng(int(seed[:8], 16)).permutation(len(pairs))
+    order = order[np.argsort(-pairs[order].sum(axis=1), kind="stable")]
+    return order[pairs[order].any(axis=1)], pairs
+
+
+def measure_noise(
+    path: Path, package: Package, stored: Matrix, source: Source, prompts: Any, identity: Mapping[str, str], rows: int,
+    console: Console,
+) -> dict[str, Any]:  # fmt: skip
+    """Provenance entries of the noise around the matrix `stored` of `path`; rows are kept beside it until `finish`.
+
+    `identity` says what measured it. The noise recorded is that of the numerics that differ most: a platform is one
+    of them, and to expect too little costs a policy more than to expect too much. Raises UserError where nothing can be
+    measured again.
+    """
+    order, pairs = sample(stored, package.animals.sha256)
+    if order.size == 0:
+        raise UserError(f"{path}: no margins to measure again; it holds answers only, so its noise stays assumed")
+    found: list[tuple[Numerics, Difference, Matrix]] = []
+    for numerics in others(source):
+        other = _again(path, package, stored, source, prompts, identity, rows, console, numerics, order, pairs)
+        found.append((numerics, difference(stored, other), other))
+        console.print(f"  {numerics}: {_said(found[-1][1])}", highlight=False)
+    numerics, _, other = max(found, key=lambda each: each[1].noise)
+    variants = [
+        {"numerics": str(each), "noise": round(gap.noise, 6), "noise_error": _error(gap), "animals": gap.animals,
+         "pairs": gap.pairs, "flips": gap.flips}
+        for each, gap, _ in found
+    ]  # fmt: skip
+    return {**noise_entries(stored, other, f"the same model in {numerics}"), "noise_variants": variants}
+
+
+def noise_entries(local: Matrix, other: Matrix, source: str) -> dict[str, Any]:
+    """What a matrix's provenance says of how `other` differs from it: noise, its error, flip curve, answer model."""
+    found, curve = difference(local, other), flip_curve(local, other)
+    return {
+        "noise": round(found.noise, 6),
+        "noise_error": _error(found),
+        "noise_source": f"{source}: {found.pairs} pairs of {found.animals} animals, {found.flips} flips",
+        "noise_variants": [],
+        "flip_curve": {"margin": curve.margin.tolist(), "probability": curve.probability.tolist()},
+        "answer_model": answer_models(local, other).better,
+    }
+
+
+def finish(path: Path) -> None:
+    """Delete the rows kept beside the matrix of `path`, once its noise is recorded."""
+    for journal in path.parent.glob(f"{path.stem}.noise-*.journal"):
+        journal.unlink(missing_ok=True)
+
+
+def _again(
+    path: Path, package: Package, stored: Matrix, source: Source, prompts: Any, identity: Mapping[str, str], rows: int,
+    console: Console, numerics: Numerics, order: np.ndarray, pairs: np.ndarray,
+) -> Matrix:  # fmt: skip
+    """The matrix of rows measured again in `numerics`; a journal keeps them, so that a stop loses nothing."""
+    from env.oracle.filling import fill_journal
+    from env.oracle.measure import PACK_TOKENS, PASS_TOKENS, Oracle
+
+    kind = f"{numerics.dtype}-{numerics.device.split(':')[0]}-{numerics.attention or 'usual'}"
+    told = {**identity, "numerics": str(numerics)}
+    journal = Journal(path.with_suffix(f".noise-{kind}.journal"), told, stored.margin.shape)
+    empty = Matrix(np.full_like(stored.margin, np.nan), np.zeros_like(stored.answer), told)
+    oracle: Oracle | None = None
+    try:
+        wanted = min(rows, order.size)
+        while True:
+            other = journal.fold(empty)
+            left = [
+                (int(row), package.animals.names[row], np.flatnonzero(pairs[row] & ~other.measured[row]))
+                for row in order[:wanted]
+                if (pairs[row] & ~other.measured[row]).any()
+            ]
+            if left:
+                if oracle is None:
+                    console.print(f"measuring again in {numerics}", highlight=False)
+                    model = load_model(
+                        replace(source, dtype=numerics.dtype, device=numerics.device), numerics.attention
+                    )
+                    oracle = Oracle(model, prompts, pack_tokens=PACK_TOKENS // numerics.part)
+                    if numerics.part > 1:
+                        most = PASS_TOKENS["cpu" if model.device.type == "cpu" else "cuda"]
+                        oracle.pass_tokens = min(oracle.pass_tokens, most // numerics.part)
+                fill_journal(oracle, left, package.questions.names, journal, console)
+                continue
+            gap = difference(stored, other)
+            if wanted == order.size or gap.noise_error <= ERROR * gap.noise:
+                return other
+            wanted = min(wanted + ROWS, order.size)
+    finally:
+        journal.close()
+
+
+def _error(gap: Difference) -> float | None:
+    return round(gap.noise_error, 6) if np.isfinite(gap.noise_error) else None
+
+
+def _said(gap: Difference) -> str:
+    return (
+        f"noise {gap.noise:.4f} +- {gap.noise_error:.4f}, {gap.flips} of {gap.pairs} answers of {gap.animals} rows flip"
+    )
