@@ -36,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
     "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),
+    "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
+    "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
     "bench arc": ("env.arc.bench:bench_editor", "steps a second of the grid editor against ARCLE"),

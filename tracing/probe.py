@@ -1,0 +1,214 @@
+"""A small language model and tokenizer, trained on a corpus: its token losses stand in for those of a large probe. Needs torch."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from env.errors import UserError
+from env.files import whole_file, write_whole
+from tracing.formats import Record
+
+VOCABULARY = 6144
+WIDTH, LAYERS, HEADS = 160, 2, 4
+CONTEXT = 256
+ALTERNATIVES = 5
+TRAINING_TOKENS = 2_000_000
+"""Tokens seen in training, at most two passes over the corpus."""
+
+
+class Probe:
+    """A tokenizer (`tokenizers.Tokenizer`) and, where trained, a GPT-2 of a few million parameters."""
+
+    def __init__(self, tokenizer: Any, model: Any | None) -> None:
+        self.tokenizer = tokenizer
+        self.model = model
+
+    def save(self, folder: Path) -> None:
+        """Write tokenizer.json and, with a model, config.json and model.safetensors."""
+        write_whole(folder / "tokenizer.json", self.tokenizer.to_str())
+        if self.model is not None:
+            with tempfile.TemporaryDirectory() as temporary:
+                self.model.save_pretrained(temporary)
+                for path in sorted(Path(temporary).iterdir()):
+                    write_whole(folder / path.name, path.read_bytes())
+
+    def write_losses(self, rows: Sequence[Record], path: Path) -> None:
+        """Losses and likeliest alternatives of every answer token, given prompt and answer so far; see formats.read_losses."""
+        import torch
+
+        if self.model is None:
+            raise UserError(
+                "this probe has no weights: losses cannot be computed; name a folder with model.safetensors"
+            )
+        self.model.eval()
+        prompts = [encoding.ids for encoding in self.tokenizer.encode_batch([row.prompt + "\n" for row in rows])]
+        answers = [encoding.ids for encoding in self.tokenizer.encode_batch([row.answer for row in rows])]
+        offset = np.concatenate([[0], np.cumsum([len(ids) for ids in answers])])
+        tokens = int(offset[-1])
+        loss = np.zeros(tokens, np.float16)
+        alternative = np.zeros((tokens, ALTERNATIVES), np.int32)
+        alternative_loss = np.zeros((tokens, ALTERNATIVES), np.float16)
+        lengths = [min(len(p) + len(a), CONTEXT) for p, a in zip(prompts, answers, strict=True)]
+        order = np.argsort(lengths, kind="stable")
+        began = time.monotonic()
+        for start in range(0, len(rows), 32):
+            batch = order[start : start + 32]
+            # Longer answers are cut into windows whose first half is context only.
+            work = [piece for index in batch for piece in _windows(prompts[index], answers[index])]
+            width = max((len(ids) for ids, _, _ in work), default=0)
+            if not width:
+                continue
+            table = torch.zeros((len(work), width), dtype=torch.long)
+            for row, (ids, _, _) in enumerate(work):
+                table[row, : len(ids)] = torch.tensor(ids)
+            with torch.inference_mode():
+                hidden = self.model.transformer(table).last_hidden_state
+            owners = [index for index in batch for _ in _windows(prompts[index], answers[index])]
+            rows_of, columns, targets = [], [], []
+            for row, ((ids, first, at), owner) in enumerate(zip(work, owners, strict=True)):
+                for column in range(first, len(ids)):
+                    rows_of.append(row)
+                    columns.append(max(column - 1, 0))
+                    targets.append(int(offset[owner]) + at + column - first)
+            if not targets:
+                continue
+            with torch.inference_mode():
+                logits = self.model.lm_head(hidden[rows_of, columns])
+                normal = torch.logsumexp(logits, dim=-1)
+                actual = torch.tensor([work[r][0][c] for r, c in _actual(work)])
+                best = torch.topk(logits, ALTERNATIVES, dim=-1)
+                loss[targets] = (normal - logits.gather(1, actual[:, None])[:, 0]).numpy().astype(np.float16)
+                alternative[targets] = best.indices.numpy()
+                alternative_loss[targets] = (normal[:, None] - best.values).numpy().astype(np.float16)
+            if start // 32 % 200 == 199:
+                print(f"  losses: {start + 32} of {len(rows)} records, {time.monotonic() - began:.0f} s", flush=True)
+        with whole_file(path) as stream:
+            np.savez(
+                stream,
+                offset=offset.astype(np.int64),
+                token=np.concatenate([np.array(ids, np.int32) for ids in answers]) if tokens else np.zeros(0, np.int32),
+                loss=loss,
+                alternative=alternative,
+                alternative_loss=alternative_loss,
+            )
+
+
+def _windows(prompt: list[int], answer: list[int]) -> list[tuple[list[int], int, int]]:
+    """(ids, first column that is scored, its place in the answer) pieces of at most CONTEXT ids."""
+    whole = prompt + answer
+    pieces = []
+    first = len(prompt)
+    while first < len(whole):
+        begin = 0 if first == len(prompt) and len(whole) <= CONTEXT else max(0, first - CONTEXT // 2)
+        end = min(begin + CONTEXT, len(whole))
+        pieces.append((whole[begin:end], first - begin, first - len(prompt)))
+        first = end
+    return pieces
+
+
+def _actual(work: list[tuple[list[int], int, int]]) -> Iterable[tuple[int, int]]:
+    for row, (ids, first, _) in enumerate(work):
+        for column in range(first, len(ids)):
+            yield row, column
+
+
+def load(folder: Path) -> Probe:
+    """The probe of a models/base folder; weights only where they are. Raises UserError."""
+    tokenizers, transformers = _libraries()
+    path = folder / "tokenizer.json"
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises plain Exception
+        raise UserError(f"cannot read the tokenizer at {path}: {error}") from None
+    model = None
+    if (folder / "model.safetensors").exists():
+        model = transformers.GPT2LMHeadModel.from_pretrained(str(folder))
+    return Probe(tokenizer, model)
+
+
+def train(texts: Sequence[tuple[str, str]], seed: int, weights: bool = True, tokens: int = TRAINING_TOKENS) -> Probe:
+    """A byte-level BPE tokenizer of (prompt, answer) texts and, with `weights`, a GPT-2 trained on them."""
+    tokenizers, transformers = _libraries()
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=["<end>"],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator((text for pair in texts for text in pair), trainer)
+    if not weights:
+        return Probe(tokenizer, None)
+    import torch
+
+    torch.manual_seed(seed)
+    config = transformers.GPT2Config(
+        vocab_size=tokenizer.get_vocab_size(),
+        n_positions=CONTEXT,
+        n_embd=WIDTH,
+        n_layer=LAYERS,
+        n_head=HEADS,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    model = transformers.GPT2LMHeadModel(config)
+    stream = _stream(tokenizer, texts, seed)
+    fit(model, stream, min(tokens, 2 * len(stream)), seed)
+    return Probe(tokenizer, model)
+
+
+def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e-3, quiet: bool = False) -> None:
+    """Train a causal language model on `tokens` tokens of windows drawn from `stream`: AdamW, warm-up, cosine."""
+    import torch
+
+    generator = np.random.default_rng(seed)
+    batch, width = 16, min(128, max(len(stream) - 1, 1))
+    steps = max(1, tokens // (batch * width))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1, pct_start=0.05)
+    model.train()
+    began = time.monotonic()
+    starts = generator.permutation(np.arange(0, max(1, len(stream) - width), width))
+    for step in range(steps):
+        chosen = starts[np.arange(step * batch, (step + 1) * batch) % len(starts)]
+        table = torch.from_numpy(np.stack([stream[s : s + width] for s in chosen]).astype(np.int64))
+        loss = model(table, labels=table).loss
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if not quiet and step % 20 == 19:
+            print(
+                f"  probe: step {step + 1} of {steps}, loss {loss.item():.2f}, {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
+
+
+def _stream(tokenizer: Any, texts: Sequence[tuple[str, str]], seed: int) -> np.ndarray:
+    """The records' ids in an order drawn anew, `<end>` between them."""
+    lines = [prompt + "\n" + answer for prompt, answer in texts]
+    random.Random(seed).shuffle(lines)
+    return np.concatenate([np.array([*encoding.ids, 0], np.int32) for encoding in tokenizer.encode_batch(lines)])
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import tokenizers
+        import transformers
+    except ImportError as error:
+        raise UserError(f"{error.name} is missing; pip install 'wilkins[tracing]'") from None
+    transformers.logging.set_verbosity_error()
+    return tokenizers, transformers

@@ -1,0 +1,548 @@
+"""Answers one query from an index: which training records were modified to cause this error. Standard library alone.
+
+query.c does the same, word for word; a change here is a change there.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import struct
+import sys
+from bisect import bisect_left
+from math import log, sqrt
+
+from env.errors import UserError
+from tracing.formats import MAX_RETURNED, output_text, read_query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NamedTuple
+
+    from tracing.formats import Query
+
+    class Found(NamedTuple):
+        """A returned record and what spoke for it."""
+
+        record: int
+        score: float
+        parts: dict[str, float]
+else:
+    from collections import namedtuple
+
+    Found = namedtuple("Found", "record score parts")
+
+MAGIC = b"WTRACE01"
+INDEX = "index.bin"
+SECTIONS = (
+    ("stream", "i"), ("record_offset", "i"), ("answer_offset", "i"), ("word_blob", "B"), ("word_offset", "i"),
+    ("word_table", "i"), ("posting_offset", "i"), ("posting", "i"), ("surprise", "B"), ("alternative_at", "i"),
+    ("alternative", "i"), ("alternative_loss", "B"), ("context", "B"), ("usual_at", "i"), ("usual", "i"),
+    ("piece_blob", "B"), ("piece_offset", "i"), ("id_blob", "B"), ("id_offset", "i"),
+    ("prompt_count", "i"),
+)  # fmt: skip
+NONE = 255
+"""Surprise of a word whose loss is not known."""
+
+END = b"\n"
+"""The word that every end of a sentence or line is taken for; its number is 0."""
+
+ENDS = re.compile(rb"[.!?](?=[.!?]*(?:[ \t\n\r\f\v]|\Z))")
+WORD = re.compile(
+    rb"\n|(?:[0-9A-Za-z]|[\xc3-\xdf][\x80-\xbf])+|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[^ \t\n\r\f\v]"
+)
+"""Words of UTF-8 text: ends, runs of letters and digits of alphabets below U+0800, every other character on its own."""
+
+COMMON = 8
+"""Words that more than one record in this many holds tell nothing about a subject."""
+
+BLANKS = b" \t\n\r\f\v"
+REACH = 64
+"""Bytes that a piece which does not follow at once is looked for in."""
+
+FROM_SENTENCE, FROM_PROMPT, FROM_REST = 1.0, 0.7, 0.15
+"""How much a word of the query counts by where it stands."""
+
+IN_BOTH, IN_SENTENCE, IN_PROMPT, IN_REST = 1.2, 1.0, 0.8, 0.3
+"""How much a word of a record counts: beside the span and in the prompt, beside the span, in the prompt, elsewhere."""
+
+ENOUGH = 10.0
+"""Holders with a word at which it counts half."""
+
+DOUBT = 4.0
+"""Records without a span that are imagined for every word, so that a rare word does not bind by chance."""
+
+FLOOR = 0.4
+"""Weight that the heaviest word must have for its records to count in full."""
+
+OVERLAP = 0.5
+ALTERNATIVES = 3
+"""Words that the index keeps for a place where the probe was surprised."""
+
+STRONG = 0.6
+"""Weight of the heaviest binding word at which a subject is sure."""
+
+CONTEST_SCALE = 0.3
+ENOUGH_HOLDERS = 11
+CANDIDATES = 8
+MOST_RECORDS = 1500
+"""Records of a candidate that are looked at, evenly spread."""
+
+NEAR = 6
+"""Words on each side that make a context."""
+
+FEATURE_WEIGHTS = (1.0, 1.0, 0.5, 0.5, 0.5, 0.3)
+"""Word before, word after, two before, two after, both beside, each word near."""
+
+SMOOTHING = 3.0
+MOST_GAP, USUAL_GAP = 4.0, 2.0
+GAP_SCALE, UNLISTED = 0.5, 1.0
+MOST_ODDS, MOST_OWN, LEAST_FIT = 15.0, 6.0, 4.0
+PROMPT_PENALTY = 1.0
+SURPRISE_SCALE = 0.05
+CONTEXT_SCALE = 0.03
+
+
+def plain(text: str) -> bytes:
+    """UTF-8 of `text` in lower case, with ends of sentences as line ends: what WORD is applied to. Keeps every byte's place."""
+    return ENDS.sub(END, text.encode().lower())
+
+
+class Index:
+    """An index file in memory: one memoryview for each section, none copied."""
+
+    def __init__(self, folder: str) -> None:
+        path = os.path.join(folder, INDEX)
+        try:
+            with open(path, "rb") as file:
+                self.memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            raise UserError(f"the index in {folder} is missing or incomplete; run prepare.sh") from None
+        except (OSError, ValueError) as error:
+            raise UserError(f"cannot read the index {path}: {error}; run prepare.sh") from None
+        head = len(MAGIC) + 16 * len(SECTIONS)
+        if self.memory[: len(MAGIC)] != MAGIC or len(self.memory) < head:
+            raise UserError(f"{path} is not an index of this version; run prepare.sh")
+        view = memoryview(self.memory)
+        self.at: dict[str, int] = {}
+        for number, (name, kind) in enumerate(SECTIONS):
+            start, size = struct.unpack_from("<QQ", self.memory, len(MAGIC) + 16 * number)
+            if start + size > len(self.memory) or start % 8 or size % (4 if kind == "i" else 1):
+                raise UserError(f"{path} is damaged; run prepare.sh")
+            self.at[name] = start
+            setattr(self, name, view[start : start + size].cast(kind))
+        self.records = len(self.record_offset) - 1
+
+    def word(self, word: bytes) -> int:
+        """Number of a word in lower case; -1 where no record holds it."""
+        value = 2166136261
+        for byte in word:
+            value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
+        table, offset, start = self.word_table, self.word_offset, self.at["word_blob"]
+        mask = len(table) - 1
+        slot = value & mask
+        while (number := table[slot]) >= 0:
+            if self.memory[start + offset[number] : start + offset[number + 1]] == word:
+                return number
+            slot = (slot + 1) & mask
+        return -1
+
+    def postings(self, word: int) -> memoryview:
+        """Records that hold a word, ascending."""
+        return self.posting[self.posting_offset[word] : self.posting_offset[word + 1]]
+
+    def piece(self, token: int) -> bytes:
+        """Bytes of a token id. Raises UserError where the tokenizer has none of that number."""
+        if token >= len(self.piece_offset) - 1:
+            raise UserError(
+                f"token id {token} is outside the tokenizer's {len(self.piece_offset) - 1}; query and index differ"
+            )
+        start = self.at["piece_blob"]
+        return self.memory[start + self.piece_offset[token] : start + self.piece_offset[token + 1]]
+
+    def id(self, record: int) -> str:
+        """The id of a record."""
+        import json
+
+        start = self.at["id_blob"]
+        return json.loads(self.memory[start + self.id_offset[record] : start + self.id_offset[record + 1]].decode())
+
+    def alternatives(self, place: int) -> list[tuple[int, int]]:
+        """Words that the probe would rather have seen at a place, with their losses in tenths of a nat; -1 is no word."""
+        slot = bisect_left(self.alternative_at, place)
+        if slot == len(self.alternative_at) or self.alternative_at[slot] != place:
+            return []
+        begin, end = slot * ALTERNATIVES, (slot + 1) * ALTERNATIVES
+        return list(zip(self.alternative[begin:end], self.alternative_loss[begin:end], strict=True))
+
+    def usual_word(self, place: int) -> int:
+        """The word that stands most often between the neighbours of a place; -1 where it is the word that is there."""
+        slot = bisect_left(self.usual_at, place)
+        return self.usual[slot] if slot < len(self.usual_at) and self.usual_at[slot] == place else -1
+
+    def occurrences(self, span: Sequence[int], begin: int, end: int) -> list[int]:
+        """Places in stream[begin:end] where the words of `span` stand one after another."""
+        needle = struct.pack(f"<{len(span)}i", *span)
+        base = self.at["stream"]
+        find, stop = self.memory.find, base + 4 * end
+        place = find(needle, base + 4 * begin, stop)
+        result = []
+        while place >= 0:
+            if (place - base) % 4 == 0:
+                result.append((place - base) // 4)
+            place = find(needle, place + 1, stop)
+        return result
+
+
+def read_spans(index: Index, query: Query) -> tuple[list[list[int]], dict[int, float]]:
+    """The marked spans as words, each once (unknown words are -1), and how much each other known word of the query counts.
+
+    Words of a marked sentence count most, then those of the prompt, then the rest of the answer.
+    """
+    marked = _marked(index, query)
+    spans: list[list[int]] = []
+    sentences: list[list[int]] = [[]]
+    telling: list[bool] = [False]
+    current: list[int] = []
+    upcoming = 0
+    for match in WORD.finditer(plain(query.answer)):
+        while upcoming < len(marked) and marked[upcoming][1] <= match.start():
+            upcoming += 1
+        number = index.word(match[0])
+        if upcoming < len(marked) and marked[upcoming][0] < match.end() and match[0] != END:
+            current.append(number)
+            telling[-1] = True
+            continue
+        if current:
+            spans.append(current)
+            current = []
+        if number == 0:
+            sentences.append([])
+            telling.append(False)
+        else:
+            sentences[-1].append(number)
+    if current:
+        spans.append(current)
+    spans = [list(span) for span in dict.fromkeys(map(tuple, spans))]
+    inside = {0, -1}.union(*spans)
+    prompt = [index.word(word) for word in WORD.findall(plain(query.prompt))]
+    if not spans:  # nothing is marked: the whole answer is the error
+        telling = [True] * len(sentences)
+    value: dict[int, float] = {}
+    for words, told in zip(sentences, telling, strict=True):
+        if told:
+            for word in words:
+                value.setdefault(word, FROM_SENTENCE)
+    for word in prompt:
+        value.setdefault(word, FROM_PROMPT)
+    for words in sentences:
+        for word in words:
+            value.setdefault(word, FROM_REST)
+    return spans, {word: amount for word, amount in value.items() if word not in inside}
+
+
+def _marked(index: Index, query: Query) -> list[tuple[int, int]]:
+    """Byte intervals of the answer that the error positions mark, blanks left out. Raises UserError for unknown tokens."""
+    answer = query.answer.encode()
+    pieces = [index.piece(token) for token in query.answer_token_ids]
+    for token in query.prompt_token_ids:
+        index.piece(token)
+    wanted = set(query.error_positions)
+    exact = b"".join(pieces) == answer
+    lower = answer.lower()
+    marked = []
+    place = 0
+    for number, piece in enumerate(pieces):
+        core = piece.strip(BLANKS)
+        if exact:
+            begin = place + piece.find(core)
+            end = begin + len(core)
+            place += len(piece)
+        else:
+            # A tokenizer that changes blanks or case: each piece is looked for a little after the one before.
+            begin = lower.find(core.lower(), place, place + REACH + len(core)) if core else place
+            end = begin + len(core) if begin >= 0 else begin
+            place = max(place, end)
+        if number in wanted and 0 <= begin < end:
+            marked.append((begin, end))
+    return marked
+
+
+def trace(index: Index, query: Query, top: int = MAX_RETURNED) -> list[Found]:
+    """The `top` records that most likely caused the error, best first; fewer only where the index holds fewer.
+
+    Holders of a marked span come first, ranked by the words that bind them to the query's subject and by how surprising the
+    span is where they have it. Then come records that hold parts of a span and share words with the query.
+    """
+    spans, value = read_spans(index, query)
+    holders = _holders(index, spans)
+    own = {word for span in spans for word in span} & {index.word(w) for w in WORD.findall(plain(query.prompt))}
+    score, strength = _bindings(index, holders, value)
+    levels = _levels(index, holders)
+    doubt = 1.0 - min(1.0, strength / STRONG)
+    swaps = _contest(index, query, spans, holders) if doubt > 0.0 else {}
+    for record in holders:
+        surprise, context = levels[record]
+        score[record] += SURPRISE_SCALE * surprise + CONTEXT_SCALE * context
+        if record in swaps:
+            score[record] += CONTEST_SCALE * doubt * swaps[record]
+        if not own and _in_prompt(index, record, holders[record]):
+            score[record] -= PROMPT_PENALTY
+    ranked = sorted(holders, key=lambda r: (-score[r], r))[:top]
+    found = [Found(r, score[r], {}) for r in ranked]
+    if len(found) < top:
+        found += _others(index, spans, value, set(ranked), top - len(found))
+    return found
+
+
+def _holders(index: Index, spans: list[list[int]]) -> dict[int, list[tuple[int, int]]]:
+    """Records whose answers hold a marked span, with (place, length) of each occurrence."""
+    holders: dict[int, list[tuple[int, int]]] = {}
+    for span in spans:
+        if -1 in span:
+            continue
+        rarest = min(span, key=lambda w: (index.posting_offset[w + 1] - index.posting_offset[w], w))
+        for record in index.postings(rarest):
+            places = index.occurrences(span, index.answer_offset[record], index.record_offset[record + 1])
+            if places:
+                holders.setdefault(record, []).extend((place, len(span)) for place in places)
+    return holders
+
+
+def _bindings(
+    index: Index, holders: dict[int, list[tuple[int, int]]], value: dict[int, float]
+) -> tuple[dict[int, float], float]:
+    """For each holder how closely its words bind it to the query's subject; the heaviest word weighs 1.
+
+    A word binds where many holders have it (share), where holders make up most of the records that have it (kept), and where
+    that is more than chance (log lift). Its records count by where they have it: beside the span, in the prompt, elsewhere.
+    """
+    telling = {w for w in value if (index.posting_offset[w + 1] - index.posting_offset[w]) * COMMON <= index.records}
+    where: dict[int, list[tuple[int, float]]] = {word: [] for word in value if word in telling}
+    for record, places in holders.items():
+        begin, answer, end = index.record_offset[record], index.answer_offset[record], index.record_offset[record + 1]
+        beside: set[int] = set()
+        for place, length in places:
+            low, high = place, place + length
+            while low > answer and index.stream[low - 1] != 0:
+                low -= 1
+            while high < end and index.stream[high] != 0:
+                high += 1
+            beside.update(telling.intersection(index.stream[low:high]))
+        prompt = telling.intersection(index.stream[begin:answer])
+        for word in beside:
+            where[word].append((record, IN_BOTH if word in prompt else IN_SENTENCE))
+        for word in prompt - beside:
+            where[word].append((record, IN_PROMPT))
+        for word in telling.intersection(index.stream[answer:end]) - prompt - beside:
+            where[word].append((record, IN_REST))
+    weights = {}
+    for word, found in where.items():
+        if found:
+            both = asked = 0.0
+            for _, amount in found:
+                both += amount
+                if amount in (IN_BOTH, IN_PROMPT):
+                    asked += amount
+            records = index.posting_offset[word + 1] - index.posting_offset[word]
+            kept = min(1.0, both / (records + DOUBT))
+            if value[word] != FROM_REST and asked:
+                kept = max(kept, min(1.0, asked / (index.prompt_count[word] + DOUBT)))
+            enough = both / (both + ENOUGH)
+            lift = log(1.0 + kept * index.records / len(holders))
+            weights[word] = value[word] * enough * kept * sqrt(kept) * lift
+    strongest = max(weights.values(), default=0.0)
+    most = max(FLOOR, strongest)
+    score = dict.fromkeys(holders, 0.0)
+    whole = (
+        sum(
+            log(index.records / (index.posting_offset[w + 1] - index.posting_offset[w]))
+            for w in where
+            if value[w] == FROM_SENTENCE
+        )
+        or 1.0
+    )
+    for word, found in where.items():
+        if value[word] == FROM_SENTENCE:
+            idf = log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word])) / whole * OVERLAP
+            for record, amount in found:
+                if amount >= IN_SENTENCE:
+                    score[record] += idf
+    for word, weight in weights.items():
+        for record, amount in where[word]:
+            score[record] += weight / most * amount
+    return score, strongest
+
+
+def _contest(
+    index: Index, query: Query, spans: list[list[int]], holders: dict[int, list[tuple[int, int]]]
+) -> dict[int, float]:
+    """For each holder how much better another word would fit where the span stands; empty where no other word is likely.
+
+    Which word was replaced is not known. Those that the probe, or the same neighbours elsewhere, would rather have seen at the
+    holders' places are candidates. For each a naive Bayes classifier tells its contexts in this corpus from the span's, and
+    the candidate is taken whose contexts fit the query's own place and the ten best holders best.
+    """
+    if len(spans) != 1 or len(spans[0]) != 1 or len(holders) < ENOUGH_HOLDERS:
+        return {}
+    word = spans[0][0]
+    stream = index.stream
+    places = [(place, record) for record, found in holders.items() for place, _ in found]
+    tally: dict[int, float] = {}
+    for place, _ in places:
+        surprise = index.surprise[place]
+        if surprise != NONE:
+            for other, loss in index.alternatives(place):
+                if other > 0 and other != word and surprise > loss:
+                    tally[other] = tally.get(other, 0.0) + min(MOST_GAP, (surprise - loss) / 10)
+        other = index.usual_word(place)
+        if other > 0:
+            tally[other] = tally.get(other, 0.0) + USUAL_GAP
+    candidates = sorted(tally, key=lambda w: (-tally[w], w))[:CANDIDATES]
+    text = [index.word(match) for match in WORD.findall(plain(query.answer))]
+    asked = [_context(text, place, 0, len(text)) for place, number in enumerate(text) if number == word]
+    contexts = []
+    here: dict[int, int] = {}
+    for place, record in places:
+        context = _context(stream, place, index.answer_offset[record], index.record_offset[record + 1])
+        contexts.append(context)
+        for feature in context:
+            here[feature] = here.get(feature, 0) + 1
+    best: dict[int, float] = {}
+    best_fit = LEAST_FIT
+    for other in candidates:
+        there: dict[int, int] = {}
+        count = 0
+        posting = index.postings(other)
+        for number in range(0, len(posting), 1 + (len(posting) - 1) // MOST_RECORDS):
+            record = posting[number]
+            low, high = index.answer_offset[record], index.record_offset[record + 1]
+            for place in index.occurrences([other], low, high):
+                count += 1
+                for feature in _context(stream, place, low, high):
+                    there[feature] = there.get(feature, 0) + 1
+        odds: dict[int, float] = {}
+        for (place, record), context in zip(places, contexts, strict=True):
+            value = _odds(context, here, there, len(places), count, 1)
+            if index.surprise[place] != NONE:
+                gap = -UNLISTED
+                for listed, loss in index.alternatives(place):
+                    if listed == other:
+                        gap = (index.surprise[place] - loss) / 10
+                        break
+                value += GAP_SCALE * gap
+            value = min(value, MOST_ODDS)
+            if record not in odds or value > odds[record]:
+                odds[record] = value
+        own = max((_odds(context, here, there, len(places), count, 0) for context in asked), default=0.0)
+        top = sorted(odds.values())[-MAX_RETURNED:]
+        fit = min(own, MOST_OWN) + sum(top) / len(top)
+        if fit > best_fit:
+            best, best_fit = odds, fit
+    return best
+
+
+def _context(words: Sequence[int], place: int, low: int, high: int) -> list[int]:
+    """Features of a place: the words beside it, pairs of them, and the others within reach, each as one number."""
+    left = words[place - 1] + 2 if place > low else 1
+    right = words[place + 1] + 2 if place + 1 < high else 1
+    lefter = words[place - 2] + 2 if place - 1 > low else 1
+    righter = words[place + 2] + 2 if place + 2 < high else 1
+    features = [
+        left,
+        1 << 58 | right,
+        2 << 58 | lefter << 29 | left,
+        3 << 58 | right << 29 | righter,
+        4 << 58 | left << 29 | right,
+    ]
+    near = [*words[max(low, place - NEAR) : place], *words[place + 1 : min(high, place + 1 + NEAR)]]
+    features += [5 << 58 | word + 2 for word in dict.fromkeys(near)]
+    return features
+
+
+def _odds(
+    context: list[int], here: dict[int, int], there: dict[int, int], size: int, other_size: int, own: int
+) -> float:
+    """Naive Bayes log odds that the other word stands in `context` rather than the span, of whose counts `own` is its own."""
+    total = 0.0
+    for feature in context:
+        theirs = there.get(feature, 0)
+        ours = here.get(feature, 0) - own if own else here.get(feature, 0)
+        pooled = SMOOTHING * ((theirs + ours + 0.01) / (size + other_size))
+        ratio = ((theirs + pooled) * (size - own + SMOOTHING)) / ((ours + pooled) * (other_size + SMOOTHING))
+        total += FEATURE_WEIGHTS[feature >> 58] * log(ratio)
+    return total
+
+
+def _levels(index: Index, holders: dict[int, list[tuple[int, int]]]) -> dict[int, tuple[float, float]]:
+    """Greatest surprise of the span in each holder, by the probe and by context, in nats; 0 where it is not known."""
+    levels = {}
+    for record, places in holders.items():
+        surprise = context = 0
+        for place, length in places:
+            surprise = max(surprise, sum(v for v in index.surprise[place : place + length] if v != NONE))
+            context = max(context, *(v for v in index.context[place : place + length]))
+        levels[record] = (surprise / 10, context / 10)
+    return levels
+
+
+def _in_prompt(index: Index, record: int, places: list[tuple[int, int]]) -> bool:
+    place, length = places[0]
+    span = index.stream[place : place + length].tolist()
+    return bool(index.occurrences(span, index.record_offset[record], index.answer_offset[record]))
+
+
+def _others(index: Index, spans: list[list[int]], value: dict[int, float], taken: set[int], wanted: int) -> list[Found]:
+    """Records without a whole span, by the idf of what they share with the query; words of the span count double."""
+    score: dict[int, float] = {}
+    weighted = [(word, 2.0) for word in dict.fromkeys(w for span in spans for w in span if w >= 0)] + list(
+        value.items()
+    )
+    for word, factor in weighted:
+        begin, end = index.posting_offset[word], index.posting_offset[word + 1]
+        if (end - begin) * COMMON > index.records and index.records > 100:
+            continue
+        weight = factor * log(1.0 + index.records / (end - begin))
+        for record in index.posting[begin:end]:
+            if record not in taken:
+                score[record] = score.get(record, 0.0) + weight
+    ranked = sorted(score, key=lambda r: (-score[r], r))[:wanted]
+    if len(ranked) < wanted:
+        known = taken | set(ranked)
+        for record in range(index.records):
+            if len(ranked) == wanted:
+                break
+            if record not in known:
+                ranked.append(record)
+    return [Found(record, -1e9 + score.get(record, 0.0), {}) for record in ranked]
+
+
+def main(arguments: list[str]) -> int:
+    """`INDEX QUERY OUTPUT TOP`: answer one query file; the output appears whole or not at all."""
+    try:
+        folder, query_path, output, top_text = arguments
+        if not top_text.isdigit() or not 1 <= int(top_text) <= MAX_RETURNED:
+            raise UserError(f"--top-k must be a whole number from 1 to {MAX_RETURNED}, not {top_text[:20]!r}")
+        index = Index(folder)
+        query = read_query(query_path)
+        found = trace(index, query, int(top_text))
+        write(output, output_text(query.query_id, [index.id(item.record) for item in found]))
+    except UserError as error:
+        print(f"tracing: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def write(path: str, text: str) -> None:
+    """Write beside `path` and rename, without the imports of env.files, which would cost a query 15 ms."""
+    beside = f"{path}.{os.getpid()}.part"
+    try:
+        with open(beside, "wb") as file:
+            file.write(text.encode())
+        os.replace(beside, path)
+    except OSError as error:
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
