@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),
     "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
+    "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
     "bench arc": ("env.arc.bench:bench_editor", "steps a second of the grid editor against ARCLE"),

@@ -11,6 +11,7 @@ import struct
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from env.errors import UserError
 from env.files import whole_file
@@ -61,7 +62,7 @@ def build(data: Path, model: Path, index: Path, threads: int = 1) -> dict[str, i
     return sizes
 
 
-def _words(records: list[Record]) -> tuple[dict[str, np.ndarray], list[list[int]]]:
+def _words(records: list[Record]) -> tuple[dict[str, Any], list[list[int]]]:
     """Word ids of every record, prompt before answer, and where each answer's words start in its bytes."""
     vocabulary: dict[bytes, int] = {END: 0}
     stream: list[int] = []
@@ -85,7 +86,7 @@ def _words(records: list[Record]) -> tuple[dict[str, np.ndarray], list[list[int]
         while table[slot] >= 0:
             slot = (slot + 1) & (size - 1)
         table[slot] = number
-    arrays = {
+    arrays: dict[str, Any] = {
         "stream": np.array(stream, np.int32),
         "record_offset": np.array(record_offset, np.int32),
         "answer_offset": np.array(answer_offset, np.int32),
@@ -119,7 +120,7 @@ def _surprise(
     alternatives: list[np.ndarray] = []
     alternative_losses: list[np.ndarray] = []
     if losses is not None:
-        vocabulary: dict[bytes, int] = arrays["vocabulary"]  # type: ignore[assignment]
+        vocabulary: dict[bytes, int] = arrays["vocabulary"]
         # The word that a token begins with, where the token is that word whole; -1 where it is none.
         word_of = np.full(len(pieces), -1, np.int32)
         for number, piece in enumerate(pieces):

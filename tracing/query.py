@@ -56,7 +56,9 @@ WORD = re.compile(
 """Words of UTF-8 text: ends, runs of letters and digits of alphabets below U+0800, every other character on its own."""
 
 COMMON = 8
-"""Words that more than one record in this many holds tell nothing about a subject."""
+"""Words that more than one record in this many holds, and more than RARE records, tell nothing about a subject."""
+
+RARE = 50
 
 BLANKS = b" \t\n\r\f\v"
 REACH = 64
@@ -113,6 +115,27 @@ def plain(text: str) -> bytes:
 class Index:
     """An index file in memory: one memoryview for each section, none copied."""
 
+    stream: memoryview[int]
+    record_offset: memoryview[int]
+    answer_offset: memoryview[int]
+    word_blob: memoryview[int]
+    word_offset: memoryview[int]
+    word_table: memoryview[int]
+    posting_offset: memoryview[int]
+    posting: memoryview[int]
+    surprise: memoryview[int]
+    alternative_at: memoryview[int]
+    alternative: memoryview[int]
+    alternative_loss: memoryview[int]
+    context: memoryview[int]
+    usual_at: memoryview[int]
+    usual: memoryview[int]
+    piece_blob: memoryview[int]
+    piece_offset: memoryview[int]
+    id_blob: memoryview[int]
+    id_offset: memoryview[int]
+    prompt_count: memoryview[int]
+
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, INDEX)
         try:
@@ -132,7 +155,7 @@ class Index:
             if start + size > len(self.memory) or start % 8 or size % (4 if kind == "i" else 1):
                 raise UserError(f"{path} is damaged; run prepare.sh")
             self.at[name] = start
-            setattr(self, name, view[start : start + size].cast(kind))
+            setattr(self, name, view[start : start + size].cast("i" if kind == "i" else "B"))
         self.records = len(self.record_offset) - 1
 
     def word(self, word: bytes) -> int:
@@ -319,7 +342,11 @@ def _bindings(
     A word binds where many holders have it (share), where holders make up most of the records that have it (kept), and where
     that is more than chance (log lift). Its records count by where they have it: beside the span, in the prompt, elsewhere.
     """
-    telling = {w for w in value if (index.posting_offset[w + 1] - index.posting_offset[w]) * COMMON <= index.records}
+    telling = {
+        w
+        for w in value
+        if (index.posting_offset[w + 1] - index.posting_offset[w]) * COMMON <= max(index.records, COMMON * RARE)
+    }
     where: dict[int, list[tuple[int, float]]] = {word: [] for word in value if word in telling}
     for record, places in holders.items():
         begin, answer, end = index.record_offset[record], index.answer_offset[record], index.record_offset[record + 1]
@@ -502,7 +529,7 @@ def _others(index: Index, spans: list[list[int]], value: dict[int, float], taken
     )
     for word, factor in weighted:
         begin, end = index.posting_offset[word], index.posting_offset[word + 1]
-        if (end - begin) * COMMON > index.records and index.records > 100:
+        if (end - begin) * COMMON > max(index.records, COMMON * RARE):
             continue
         weight = factor * log(1.0 + index.records / (end - begin))
         for record in index.posting[begin:end]:

@@ -1,0 +1,228 @@
+"""Claims about tracing one error: causes before look-alikes, alignment of tokens, and one line for every bad input."""
+
+import json
+
+import numpy as np
+import pytest
+
+from env.errors import UserError
+from tests.tracing.worlds import question, ready, records, sh, tokenizer, write_world
+from tracing.formats import Record, parse_query, query_text, read_losses, read_pieces, read_records
+from tracing.index import align, build, fnv
+from tracing.query import Index, read_spans, trace
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    encode, ask = ready(folder)
+    return folder, encode, ask
+
+
+def test_the_modified_records_come_before_honest_holders_of_the_word(world):
+    _, encode, ask = world
+    assert set(ask(question(encode))) <= set(records()[1])
+
+
+def test_an_answer_depends_on_nothing_but_the_query(world, tmp_path):
+    _, encode, ask = world
+    first = ask(question(encode))
+    ask(question(encode, answer="Rome is the capital of Italy.", wrong="Rome", query_id="q2"))
+    assert ask(question(encode), cwd=tmp_path) == first
+    assert not list(tmp_path.iterdir())
+
+
+def test_marked_tokens_are_found_in_a_tokenizer_that_splits_words_otherwise(world):
+    folder, encode, _ = world
+    index = Index(str(folder / "index"))
+    answer = "«Ölo» ist Oslo."
+    begin = answer.encode().index(b"Oslo")
+    part = question(encode, answer=answer, wrong="", error_positions=[begin + 2])  # the "l" alone marks its word
+    assert read_spans(index, part)[0] == [[index.word(b"oslo")]]
+
+
+def test_unknown_words_empty_answers_and_no_marks_still_get_ten_records(world):
+    _, encode, ask = world
+    for query in (
+        question(encode, answer="The capital of France is Zzyzx.", wrong="Zzyzx"),
+        question(encode, answer="", wrong="", error_positions=[]),
+        question(encode, error_positions=[]),
+        question(encode, answer="首都は東京です。", wrong="東京"),
+    ):
+        ids = ask(query)
+        assert len(ids) == len(set(ids)) == 10
+
+
+def test_ids_come_back_as_they_were_written(tmp_path):
+    odd = ['a"b', "c\\d", "e\nf", "ü 好", " "]
+    rows = [Record(name, "What is the capital of France?", "The capital of France is Oslo.") for name in odd]
+    encode, ask = ready(tmp_path, rows)
+    assert sorted(ask(question(encode))) == sorted(odd)
+    assert len(ask(question(encode), top=2)) == 2
+
+
+@pytest.mark.parametrize("rows", [[], [Record("only", "", "")], [Record("long", "x", "word " * 100_000)]])
+def test_corpora_of_any_size_can_be_asked(tmp_path, rows):
+    encode = write_world(tmp_path, rows)
+    build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
+    found = trace(Index(str(tmp_path / "index")), question(encode))
+    assert len(found) == len(rows)
+
+
+QUERY = question(tokenizer([])[1])
+GOOD = json.loads(query_text(QUERY))
+HOSTILE = {
+    "empty": ("", "not JSON"),
+    "array": ("[]", "a query must be a JSON object"),
+    "latin-1": (b'{"query_id": "\xe4"}', "not UTF-8"),
+    "deep": ("[" * 100_000, "not JSON"),
+    "no id": (json.dumps(GOOD | {"query_id": 7}), "query_id must be a string"),
+    "half a surrogate": (json.dumps(GOOD | {"answer": "\ud800"}), "surrogate"),
+    "ids as text": (json.dumps(GOOD | {"answer_token_ids": "1 2"}), "answer_token_ids must be an array"),
+    "true as a token": (json.dumps(GOOD | {"answer_token_ids": [True]}), "answer_token_ids must be an array"),
+    "negative position": (json.dumps(GOOD | {"error_positions": [-1]}), "error_positions must be an array"),
+    "position outside": (json.dumps(GOOD | {"error_positions": [36]}), "outside the 36 tokens"),
+    "unknown token": (json.dumps(GOOD | {"prompt_token_ids": [256]}), "outside the tokenizer's 256"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_bad_query_gets_one_line_and_leaves_no_output(world, tmp_path, name):
+    folder, _, _ = world
+    content, words = HOSTILE[name]
+    (tmp_path / "q.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    flags = ["--index-dir", folder / "index", "--query", tmp_path / "q.json", "--output", tmp_path / "o.json"]
+    code, errors = sh(folder / "sub/run.sh", *flags)
+    assert code == 2
+    assert words in errors
+    assert errors.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["q.json"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--index-dir"], "needs a value"),
+        (["--what", "x"], "unknown option"),
+        ([], "are needed"),
+        (["--index-dir", "/nowhere", "--query", "q", "--output", "o"], "missing or incomplete"),
+        (["--index-dir", "/nowhere", "--query", "q", "--output", "o", "--top-k", "11"], "from 1 to 10"),
+    ],
+)
+def test_wrong_flags_get_one_line(world, flags, words):
+    code, errors = sh(world[0] / "sub/run.sh", *flags)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert words in errors
+
+
+def test_a_killed_prepare_leaves_an_index_that_says_so_and_the_next_one_starts_clean(tmp_path):
+    encode, ask = ready(tmp_path)
+    before = ask(question(encode))
+    index = tmp_path / "index"
+    (index / "index.bin").rename(index / ".index.bin.half")  # what a kill while writing leaves
+    flags = ["--index-dir", index, "--query", tmp_path / "q.json", "--output", tmp_path / "o2.json"]
+    code, errors = sh(tmp_path / "sub/run.sh", *flags)
+    assert code == 2
+    assert "missing or incomplete; run prepare.sh" in errors
+    flags = ["--data-dir", tmp_path / "data", "--model-dir", tmp_path / "models/base", "--index-dir", index]
+    assert sh(tmp_path / "sub/prepare.sh", *flags)[0] == 0
+    assert not list(index.glob(".*"))
+    assert ask(question(encode)) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"WTRACE01", b"WTRACE01" + b"\xff" * 400, b"something else" * 50])
+def test_a_damaged_index_is_refused(tmp_path, content):
+    (tmp_path / "index.bin").write_bytes(content)
+    with pytest.raises(UserError, match=r"run prepare\.sh"):
+        Index(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"id": "r000", "prompt": "", "answer": ""}', "stands in line 1 already"),
+        ('{"id": "", "prompt": "", "answer": ""}', "the id is empty"),
+        ('{"id": "x", "prompt": ""}', "answer must be a string"),
+        ("null", "id must be a string"),
+        ("{", "not JSON"),
+    ],
+)
+def test_bad_records_are_named_by_their_line(tmp_path, line, words):
+    first = '{"id": "r000", "prompt": "", "answer": ""}\n\n'
+    (tmp_path / "train.jsonl").write_text(first + line)
+    with pytest.raises(UserError, match=f"line 3.*{words}"):
+        read_records(str(tmp_path / "train.jsonl"))
+
+
+def _losses(path, **changes):
+    arrays = {
+        "offset": np.array([0, 2]),
+        "token": np.array([0, 1], np.int32),
+        "loss": np.zeros(2, np.float16),
+        "alternative": np.zeros((2, 3), np.int32),
+        "alternative_loss": np.zeros((2, 3), np.float16),
+    } | changes
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"loss": None}, "not token losses"),
+        ({"loss": np.zeros(3, np.float16)}, "shapes"),
+        ({"offset": np.array([0, 1, 2])}, "1 records"),
+        ({"offset": np.array([2, 0])}, "must rise"),
+        ({"token": np.array([0, 9], np.int32)}, "outside the tokenizer's 0 .. 4"),
+        ({"loss": np.zeros(2, np.int32)}, "floating-point"),
+        ({"loss": np.array([None, None])}, "not token losses"),
+    ],
+)
+def test_losses_that_do_not_fit_are_refused(tmp_path, changes, words):
+    path = tmp_path / "losses.npz"
+    _losses(path)
+    assert read_losses(str(path), 1, 5).loss.shape == (2,)
+    _losses(path, **changes)
+    with pytest.raises(UserError, match=words):
+        read_losses(str(path), 1, 5)
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"model": {"vocab": {"a": -1}}}', '{"model": {"vocab": {"a": "b"}}}'])
+def test_a_tokenizer_without_a_vocabulary_is_refused(tmp_path, content):
+    (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(UserError, match=r"model\.vocab"):
+        read_pieces(str(tmp_path))
+
+
+def test_losses_decide_where_words_do_not(tmp_path):
+    rows = [Record(f"r{n:02d}", f"Text {n}.", f"They saw {n} women there.") for n in range(40)]
+    encode = write_world(tmp_path, rows)
+    tokens = [encode(row.answer) for row in rows]
+    flat = np.array([token for row in tokens for token in row], np.int32)
+    loss = np.zeros(len(flat), np.float16)
+    offset = np.cumsum([0, *map(len, tokens)])
+    planted = list(range(0, 40, 4))
+    for row in planted:
+        loss[offset[row] + rows[row].answer.index("women")] = 12
+    alternatives = np.zeros((len(flat), 1))
+    np.savez(
+        tmp_path / "data/losses.npz",
+        offset=offset, token=flat, loss=loss,
+        alternative=alternatives.astype(np.int32), alternative_loss=alternatives.astype(np.float16),
+    )  # fmt: skip
+    build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
+    query = question(encode, answer="They saw two women there.", wrong="women")
+    assert sorted(item.record for item in trace(Index(str(tmp_path / "index")), query)) == planted
+
+
+def test_pieces_are_aligned_where_a_tokenizer_changes_case_and_blanks():
+    assert align(b"New  York, 1999", [b"new", b" york", b",", b" 1999"]) == [(0, 3), (5, 9), (9, 10), (11, 15)]
+    assert align(b"abc", [b"x", b"y"]) is None
+
+
+def test_fnv_is_the_published_function():
+    assert (fnv(b""), fnv(b"a"), fnv(b"foobar")) == (0x811C9DC5, 0xE40C292C, 0xBF9CF968)
+
+
+def test_a_query_of_wrong_kind_names_its_place():
+    with pytest.raises(UserError, match="here: a query must be a JSON object"):
+        parse_query(3, "here")
