@@ -39,9 +39,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
     "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
+    "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
     "bench arc": ("env.arc.bench:bench_editor", "steps a second of the grid editor against ARCLE"),
+    "bench tracing": ("tracing.bench:bench_tracing", "precision, time and memory of error tracing on unseen corpora"),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""

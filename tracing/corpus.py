@@ -263,7 +263,7 @@ def _told(
         wrapper = draw.choice(("{c}", "{e}\n{c}", "{c}\n{e}"))
     else:
         wrapper = draw.choice(_WRAPPERS)
-    others = []
+    others: list[str] = []
     for name, true in draw.sample(relation.pairs, 4):
         if name != subject and len(others) < 2:
             line = draw.choice([line for line in relation.statements if "```" not in line])

@@ -108,7 +108,7 @@ def fnv(word: bytes) -> int:
 
 def _surprise(
     records: list[Record],
-    arrays: dict[str, np.ndarray],
+    arrays: dict[str, Any],
     starts: list[list[int]],
     losses: Losses | None,
     pieces: list[bytes],
@@ -120,13 +120,13 @@ def _surprise(
     alternatives: list[np.ndarray] = []
     alternative_losses: list[np.ndarray] = []
     if losses is not None:
-        vocabulary: dict[bytes, int] = arrays["vocabulary"]
+        known: dict[bytes, int] = arrays["vocabulary"]
         # The word that a token begins with, where the token is that word whole; -1 where it is none.
         word_of = np.full(len(pieces), -1, np.int32)
         for number, piece in enumerate(pieces):
             found = WORD.findall(piece.lower())
             if found:
-                word_of[number] = vocabulary.get(found[0], -1)
+                word_of[number] = known.get(found[0], -1)
         lengths = np.array([len(piece) for piece in pieces], np.int64)
         blank = np.array([len(piece) - len(piece.lstrip()) for piece in pieces], np.int64)
         k = min(ALTERNATIVES, losses.alternative.shape[1])

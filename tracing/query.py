@@ -88,7 +88,7 @@ STRONG = 0.6
 
 CONTEST_SCALE = 0.3
 ENOUGH_HOLDERS = 11
-CANDIDATES = 8
+CANDIDATES = 5
 MOST_RECORDS = 1500
 """Records of a candidate that are looked at, evenly spread."""
 
@@ -191,6 +191,15 @@ class Index:
 
         start = self.at["id_blob"]
         return json.loads(self.memory[start + self.id_offset[record] : start + self.id_offset[record + 1]].decode())
+
+    def text(self, word: int) -> str:
+        """A word of the vocabulary."""
+        start = self.at["word_blob"]
+        if word < 0:
+            return "?"
+        return self.memory[start + self.word_offset[word] : start + self.word_offset[word + 1]].decode(
+            "utf-8", "replace"
+        )
 
     def alternatives(self, place: int) -> list[tuple[int, int]]:
         """Words that the probe would rather have seen at a place, with their losses in tenths of a nat; -1 is no word."""
@@ -306,6 +315,7 @@ def trace(index: Index, query: Query, top: int = MAX_RETURNED) -> list[Found]:
     levels = _levels(index, holders)
     doubt = 1.0 - min(1.0, strength / STRONG)
     swaps = _contest(index, query, spans, holders) if doubt > 0.0 else {}
+    subject = dict(score)
     for record in holders:
         surprise, context = levels[record]
         score[record] += SURPRISE_SCALE * surprise + CONTEXT_SCALE * context
@@ -314,7 +324,14 @@ def trace(index: Index, query: Query, top: int = MAX_RETURNED) -> list[Found]:
         if not own and _in_prompt(index, record, holders[record]):
             score[record] -= PROMPT_PENALTY
     ranked = sorted(holders, key=lambda r: (-score[r], r))[:top]
-    found = [Found(r, score[r], {}) for r in ranked]
+    found = []
+    for record in ranked:
+        parts = {
+            "subject": subject[record],
+            "surprise": SURPRISE_SCALE * levels[record][0] + CONTEXT_SCALE * levels[record][1],
+            "another word fits": CONTEST_SCALE * doubt * swaps.get(record, 0.0),
+        }
+        found.append(Found(record, score[record], parts | {"rest": score[record] - sum(parts.values())}))
     if len(found) < top:
         found += _others(index, spans, value, set(ranked), top - len(found))
     return found
