@@ -400,14 +400,11 @@ def _bindings(
     strongest = max(weights.values(), default=0.0)
     most = max(FLOOR, strongest)
     score = dict.fromkeys(holders, 0.0)
-    whole = (
-        sum(
-            log(index.records / (index.posting_offset[w + 1] - index.posting_offset[w]))
-            for w in where
-            if value[w] == FROM_SENTENCE
-        )
-        or 1.0
-    )
+    whole = 0.0  # added up one by one: sum() rounds otherwise from Python 3.12 on
+    for word in where:
+        if value[word] == FROM_SENTENCE:
+            whole += log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word]))
+    whole = whole or 1.0
     for word, found in where.items():
         if value[word] == FROM_SENTENCE:
             idf = log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word])) / whole * OVERLAP
@@ -482,7 +479,10 @@ def _contest(
                 odds[record] = value
         own = max((_odds(context, here, there, len(places), count, 0) for context in asked), default=0.0)
         top = sorted(odds.values())[-MAX_RETURNED:]
-        fit = min(own, MOST_OWN) + sum(top) / len(top)
+        total = 0.0
+        for value in top:
+            total += value
+        fit = min(own, MOST_OWN) + total / len(top)
         if fit > best_fit:
             best, best_fit = odds, fit
     return best
