@@ -42,6 +42,12 @@ page-check: page/node_modules/.package-lock.json
 	cd page && npm run --silent check && rm -rf ../build/page && node build.mjs ../build/page
 	for page in build/page/*.html; do cmp $$page export/page/$${page##*/} || exit 1; done
 
+# The grid editor in the browser against the one in Python: 2,000 random sequences, all 800 published tasks.
+.PHONY: arc-check
+
+arc-check: .venv/installed-test
+	WILKINS_ARC_SEQUENCES=2000 WILKINS_ARC_TASKS=800 $(BIN)/pytest tests/export/arc/test_page.py -k "sequences or published"
+
 page/node_modules/.package-lock.json: page/package-lock.json
 	cd page && npm ci --silent
 

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "oracle noise": ("env.oracle.command:noise", "measure how far other numerics are from a package's matrix"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
+    "arc view": ("export.arc.view:view", "one HTML page with tasks of coloured grids and an editor to solve them"),
     "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),
     "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +23,7 @@ from env.identification.package import AnswerModel, Package
 from export.cabinet.graph import Graph, read_graph
 from export.cabinet.record import spoken, world_of
 from export.cabinet.score import expected, walk
+from export.page.template import filled
 
 NOISE_LEVELS = (0.0, 0.05, 0.10, 0.20, 0.30)
 """Noise at which every policy is scored for the page's curve, in margin units."""
@@ -45,7 +44,6 @@ class Made:
 
 
 _QUANTA = 32767
-_PLACE = "{{DATA}}"
 
 
 def view(
@@ -108,10 +106,8 @@ def page(
     which animals they are. `made` holds, by name of the graph, what its beliefs assume: that noise without doubt
     where it says nothing.
     """
-    template = (files("export") / "page" / "cabinet.html").read_text(encoding="utf-8")
     data = page_data(graphs, package, candidates, package.noise if noise is None else noise, choice, curve, made)
-    before, after = template.split(_PLACE)
-    return before + embedded_json(data) + after
+    return filled("cabinet", data)
 
 
 def training_of(path: Path) -> list[tuple[int, Mapping[str, float]]]:
@@ -124,12 +120,6 @@ def training_of(path: Path) -> list[tuple[int, Mapping[str, float]]]:
         return []
     record = load_run(folder, GAME).record()
     return [] if record is None else [(each.steps, each.scores) for each in record.evaluated]
-
-
-def embedded_json(data: object) -> str:
-    """JSON that may stand inside a script element: `<`, `>` and `&` are written as escapes, so no name ends it."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def page_data(

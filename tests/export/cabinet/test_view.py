@@ -27,7 +27,8 @@ from env.identification.pools import make_pool
 from export.cabinet.graph import graph_to_json
 from export.cabinet.play import belief_after, follow
 from export.cabinet.score import expected, walk
-from export.cabinet.view import embedded_json, page, page_data, quantise
+from export.cabinet.view import page, page_data, quantise
+from export.page.template import embedded_json
 from tests.policies import full_graph, graph_of, halving_graph, official_size_package
 
 MakePackage = Callable[..., Path]

