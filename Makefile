@@ -11,7 +11,7 @@ train: .venv/installed
 	$(BIN)/wilkins train
 
 test: .venv/installed-test
-	$(BIN)/pytest -n 2 --dist loadfile -m 'not model'
+	$(BIN)/pytest -n 2 --dist loadfile -m 'not model and not slow'
 
 check: .venv/installed-test
 	$(BIN)/ruff check .

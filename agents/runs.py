@@ -101,9 +101,11 @@ class Run:
         return self.folder / CHECKPOINTS / checkpoint.file
 
     def record(self) -> Record | None:
-        """What the run has behind it; None where no checkpoint was kept yet. Raises UserError for a damaged record."""
+        """What the run has behind it; None where it was stopped before it began. Raises UserError for a damaged record."""
         path = self.folder / RECORD
         if not path.exists():
+            if any((self.folder / CHECKPOINTS).glob("*.npz")):
+                raise UserError(f"{path} is missing, though there are checkpoints; restore it, or start a new run")
             return None
         raw = read_bytes(path, "the run's record of checkpoints")
         try:
@@ -169,7 +171,7 @@ def _parsed(stored: Any) -> Record:
         tuple(_checkpoint(each) for each in stored["evaluated"]),
         None if stored["stopped"] is None else _checkpoint(stored["stopped"]),
     )
-    if set(stored) != {"best_by", "evaluated", "stopped"} or record.last is None:
+    if set(stored) != {"best_by", "evaluated", "stopped"}:
         raise ValueError("other entries than a record has")
     if any(record.best_by not in each.scores for each in record.evaluated):
         raise ValueError(f"an evaluation without {record.best_by!r}")

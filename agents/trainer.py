@@ -33,7 +33,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents import checkpoints
 from agents.checkpoints import Worlds
-from agents.runs import CONFIG, Checkpoint, Record, Run, load_run
+from agents.runs import CONFIG, RECORD, Checkpoint, Record, Run, load_run
 from agents.settings import Chosen, Within, check_numbers, settings_of
 from env.errors import UserError
 from env.files import sole_writer, write_whole
@@ -293,7 +293,12 @@ class Watch(BaseCallback):
     def __init__(self, game: Game, settings: Settings, run: Run, console: Console):
         super().__init__()
         self.game, self.settings, self.run, self.console = game, settings, run, console
-        self.record = run.record() or Record(game.best_by)
+        stored = run.record()
+        self.record = stored or Record(game.best_by)
+        if self.record.best_by != game.best_by:
+            raise UserError(f"{run.folder / RECORD}: damaged (best by {self.record.best_by!r}); restore the file")
+        if stored is None:  # from now on a record that is missing is a record that was lost
+            run.commit(self.record)
         self.agent, self.worlds = make_agent(game, settings)
         self.agent.set_logger(configure(str(run.folder), ["tensorboard"]))
         self.stopped = self.asked_to_stop = False

@@ -11,7 +11,6 @@ from rich.table import Table
 from agents.cabinet.run import load_cabinet_run
 from agents.identification.players import Lookahead
 from env.cabinet.rules import limit
-from env.errors import UserError
 from env.identification.belief import Assumed
 from env.identification.package import Candidates
 from export.cabinet.command import exported, rows_of
@@ -28,10 +27,11 @@ def evaluated(folder: Path, hidden: Candidates, assumed: Assumed, which: str, co
     """
     run = load_cabinet_run(folder)
     run.require(hidden.package)
-    record = run.run.record()
-    if record is None:
-        raise UserError(f"{folder}: no trained agent yet; the run was stopped before its first checkpoint")
-    labels = [each.label for each in record.evaluated if each.kept] if which == "all" else [which]
+    labels = [which]
+    if which == "all":
+        run.run.checkpoint("best")  # there is one, or an error says why not
+        record = run.run.record()
+        labels = [] if record is None else [each.label for each in record.evaluated if each.kept]
     found = []
     for label in labels:
         with console.status(f"checkpoint {label}"):
