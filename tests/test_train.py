@@ -26,6 +26,7 @@ from agents.cabinet.run import load_cabinet_run
 from agents.identification.play import expected_score
 from agents.runs import Record, load_run
 from env.cabinet.rules import limit
+from env.identification.belief import Assumed
 from env.identification.package import load_package
 from export.cabinet.graph import read_graph
 
@@ -152,7 +153,7 @@ def test_the_best_agent_is_the_one_of_the_highest_exact_hidden_score(trained_run
     assert best is not None
     assert best.scores["hidden_all_noise"] == pytest.approx(max(scores), abs=1e-4)
     run, package = load_cabinet_run(trained_run), load_package(small_package)
-    player = run.player(package, package.hidden, run.noise)
+    player = run.player(package.among(), Assumed(run.noise))
     assert expected_score(player) == pytest.approx(best.scores["hidden"], abs=1e-9)
 
 
