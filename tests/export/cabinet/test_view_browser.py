@@ -14,10 +14,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from env.identification.belief import Likelihood, doubted
+from env.identification.belief import Assumed, Likelihood, doubted
 from env.identification.package import Package, load_package
 from env.identification.pools import make_pool
-from export.cabinet.evaluate import platform_probability
 from export.cabinet.graph import ASK, GUESS, STOP, Graph
 from export.cabinet.play import article, belief_after, follow
 from export.cabinet.score import POINTS, call_distribution, walk
@@ -224,7 +223,7 @@ def test_expectations_follow_the_platforms_flip_curve(
     found = tab.evaluate("(t => [t.lost, ...t.solvedOn.slice(1)])(wilkins.model.tree(wilkins.data.policies[0]))")
     np.testing.assert_allclose(found, solved_on.mean(axis=0), atol=1e-9)
     scores = tab.evaluate("Array.from(wilkins.data.policies[0].score)")
-    at = platform_probability(package, package.hidden, NOISE, curve)
+    at = Assumed(NOISE, curve).p_yes(package.matrix.signed_margin()[package.hidden])
     np.testing.assert_allclose(scores, call_distribution(graphs["halving"], at, package.hidden)[0] @ POINTS, atol=1e-6)
 
 
@@ -415,7 +414,7 @@ def test_the_list_of_losses_agrees_with_the_table(package: Package, open_page: O
     graph = halving_graph(package, package.hidden)
 
     def most_lost(noise: float) -> float:
-        p_yes = platform_probability(package, package.hidden, noise)
+        p_yes = Assumed(noise).p_yes(package.matrix.signed_margin()[package.hidden])
         return float(1 - call_distribution(graph, p_yes, package.hidden)[0][:, 1:].sum(axis=1).min())
 
     # So little noise that rounds are lost, but none in more than half a thousandth.
@@ -433,7 +432,7 @@ def test_mean_calls_count_all_rounds_and_when_found_says_so(
     package: Package, graphs: dict[str, Graph], html: str, open_page: Open
 ) -> None:
     solved_on, calls = call_distribution(
-        graphs["halving"], platform_probability(package, package.hidden, NOISE), package.hidden
+        graphs["halving"], Assumed(NOISE).p_yes(package.matrix.signed_margin()[package.hidden]), package.hidden
     )
     mean = solved_on.mean(axis=0)
     found = float(mean[1:] @ np.arange(1, 16) / mean[1:].sum())
