@@ -56,7 +56,7 @@ page/node_modules/.package-lock.json: page/package-lock.json
 SMALL_MODEL := build/models/SmolLM2-135M-Instruct.Q4_1.gguf
 
 oracle-check: .venv/installed-test oracle-model
-	WILKINS_SMALL_MODEL=$(SMALL_MODEL) $(BIN)/pytest tests/test_oracle.py -m model -s
+	WILKINS_SMALL_MODEL=$(SMALL_MODEL) $(BIN)/pytest tests/env/oracle -m model -s
 
 oracle-model: $(SMALL_MODEL)
 

@@ -30,7 +30,9 @@ def train(
     if (run := settings.resume) is not None:
         settings, stored = resumed(settings, CabinetSettings, Cabinet.name)
         animals = replace(stored, package=package_place(stored.package, animals.package, run))
-    return main_job(Cabinet(animals), settings)
+    game = Cabinet(animals)
+    print(f"noise {game.noise:g} ({game.package.noise_source(game.noise)})")
+    return main_job(game, settings)
 
 
 def main_job(game: Game, settings: Settings) -> int:

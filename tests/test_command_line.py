@@ -297,3 +297,10 @@ def test_the_command_starts_without_the_heavy_libraries() -> None:
     code = "import sys, wilkins; wilkins.main([]); print({'torch', 'tyro', 'transformers'} & set(sys.modules))"
     process = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, timeout=60)
     assert process.stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize(("flags", "said"), [((), "0.0554 (measured)"), (("--noise", "0.2"), "0.2 (assumed)")])
+def test_training_says_whether_its_noise_was_measured(monkeypatch, capsys, flags, said):
+    monkeypatch.setattr("train.main_job", lambda *_: 0)
+    assert wilkins.main(["train", *flags]) == 0
+    assert f"noise {said}" in capsys.readouterr().out.replace("0.055447", "0.0554")

@@ -42,7 +42,8 @@ def baselines(
         "soft weights 0.9 / 0.1": soft_weights(world, ids),
         f"belief with margins, guess at {threshold:g}": belief,
     }
-    table = Table(title=f"baselines on {split}, {len(ids)} animals, noise {noise:g}: {len(animals)} rounds each")
+    told = f"noise {noise:g}" + (f" ({world.noise_source(noise)})" if noise > 0 else "")
+    table = Table(title=f"baselines on {split}, {len(ids)} animals, {told}: {len(animals)} rounds each")
     table.add_column("player")
     for column in ("score x100", "solved", "calls"):
         table.add_column(column, justify="right")
