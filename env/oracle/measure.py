@@ -33,11 +33,11 @@ FAULTS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, AttributeEr
 
 Fitting = TypeVar("Fitting")
 
-ALLOWED = ((0.01, 1e-4), (0.5, 0.1))
+ALLOWED = ((0.01, 1e-4), (0.25, 0.1))
 """How far margins of a trie may be from those of single prompts, as a share of their spread and beyond it: in float32, in halves.
 
-In bfloat16 two numerics of a real chat model are up to 0.1 apart, whatever the spread; a model that reads the mask in
-its own way is off by more than the whole spread.
+In bfloat16 two numerics of a real chat model were 0.08 apart, of a spread of 0.26; models that read the mask in their
+own way, tiny ones of random weights, were off by 0.45 of the spread (MPT) and more.
 """
 
 
