@@ -91,7 +91,7 @@ def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: f
         for name, package in (("embedded", load_package()), ("synthetic 1,472 x 559", full)):
             ids = package.split("hidden")
             sharp = graph_of(agent, package, 0.0, improve_seconds, console)[1]
-            score = 100 * float(walk(sharp, package.matrix.answer, ids).score.mean())
+            score = 100 * float(walked(sharp, package, ids).score.mean())
             line(f"graph, noise 0, {name} (limit {limit(len(ids)):.3f})", limit(len(ids)) - 0.3, score)
         begun = time.monotonic()
         _, robust_graph = graph_of(agent, full, 0.1, improve_seconds, console)
@@ -300,7 +300,7 @@ def hard_filtering(package: Package) -> Any:
 def expected_x100(graph: Any, package: Package, noise: float) -> float:
     """Exact expected score of a graph on the hidden animals, x100."""
     hidden = package.among()
-    return 100 * float(expected(graph, Assumed(noise).p_yes(hidden.margin), hidden.ids).score.mean())
+    return 100 * float(expected(graph, Assumed(noise).p_yes(hidden.margin, hidden.missing), hidden.ids).score.mean())
 
 
 @contextmanager

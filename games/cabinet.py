@@ -78,8 +78,9 @@ class Cabinet:
         scores = {split: expected_score(player) for split, player in players.items()}
         levels = [expected_score(self._player(policy, "hidden", noise)) for noise in self.levels]
         scores[self.best_by] = float(np.mean(levels))
-        hidden = self.package.split("hidden")
-        rounds = play(players["hidden"], platforms(self.package.matrix.signed_margin()[hidden], self.noise, 0), hidden)
+        hidden, matrix = self.package.split("hidden"), self.package.matrix
+        answers = platforms(matrix.signed_margin()[hidden], self.noise, 0, matrix.missing_rate)
+        rounds = play(players["hidden"], answers, hidden)
         figures = {
             "solved_rate": float(rounds.solved.mean()),
             "mean_calls": float(rounds.calls.mean()),

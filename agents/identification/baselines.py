@@ -60,7 +60,10 @@ class FixedPlayer:
 
 def random_player(package: Package, candidates: np.ndarray) -> RandomPlayer:
     """Any action, all alike."""
-    return RandomPlayer(candidates, Likelihood.from_margins(package.matrix.signed_margin()[candidates], 0.0))
+    return RandomPlayer(
+        candidates,
+        Likelihood.from_margins(package.matrix.signed_margin()[candidates], 0.0, missing=package.matrix.missing_rate),
+    )
 
 
 def fixed_player(package: Package, candidates: np.ndarray) -> FixedPlayer:
@@ -97,4 +100,4 @@ def best_belief(
 
 
 def _soft_likelihood(margin: np.ndarray) -> Likelihood:
-    return Likelihood(np.where(margin > 0, *SOFT), margin)
+    return Likelihood(np.where(np.isnan(margin), 0.5, np.where(margin > 0, *SOFT)), margin)

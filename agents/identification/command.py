@@ -33,7 +33,7 @@ def baselines(
     world = load_package(package)
     ids = world.split(split)
     animals = np.tile(ids, platforms_drawn if noise > 0 else 1)
-    answers = platforms(world.matrix.signed_margin()[animals], noise, seed)
+    answers = platforms(world.matrix.signed_margin()[animals], noise, seed, world.matrix.missing_rate)
     belief, threshold = best_belief(world, ids, noise)
     players: dict[str, Player] = {
         "random": random_player(world, ids),

@@ -69,9 +69,9 @@ def play(player: Player, answers: np.ndarray, animals: np.ndarray) -> Rounds:
     return Rounds(solved, calls, actions)
 
 
-def platforms(margin: np.ndarray, noise: float, seed: int) -> np.ndarray:
+def platforms(margin: np.ndarray, noise: float, seed: int, missing: np.ndarray | float = 0.5) -> np.ndarray:
     """Answers of one drawn platform a round, bool [rounds, questions]; `margin` float32 [rounds, questions]."""
-    return platform_row(margin, noise, np.random.default_rng(seed))
+    return platform_row(margin, noise, np.random.default_rng(seed), missing)
 
 
 def expected_score(player: RankedPlayer) -> float:

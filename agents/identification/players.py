@@ -85,7 +85,9 @@ def belief_player(
 ) -> RankedPlayer:
     """Asks by information gain and guesses at a posterior of `threshold` (one, or one for each consumed call)."""
     if likelihood is None:
-        likelihood = Likelihood.from_margins(package.matrix.signed_margin()[candidates], noise)
+        likelihood = Likelihood.from_margins(
+            package.matrix.signed_margin()[candidates], noise, missing=package.matrix.missing_rate
+        )
     by_call = np.broadcast_to(np.asarray(threshold, np.float64), (BUDGET,)).copy()
     return RankedPlayer(candidates, likelihood, _rules(noise, by_call, Shortlist(), []))
 
@@ -99,7 +101,9 @@ def trained_player(
     curve: Curve | None = None,
 ) -> RankedPlayer:
     """The trained agent playing greedily, believing that a platform's noise is `noise`, or its flips are `curve`."""
-    likelihood = Likelihood.from_margins(package.matrix.signed_margin()[candidates], noise, curve=curve)
+    likelihood = Likelihood.from_margins(
+        package.matrix.signed_margin()[candidates], noise, curve=curve, missing=package.matrix.missing_rate
+    )
     shortlist = Shortlist(min(shortlist.asks, likelihood.p_yes.shape[1]), shortlist.guesses, shortlist.focus)
     network: list[np.ndarray | float] = []
     scorer = policy.scorer

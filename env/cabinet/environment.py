@@ -45,11 +45,16 @@ def observation_space(shortlist: Shortlist, questions: int, animals: int) -> spa
     )
 
 
-def platform_row(margin: np.ndarray, noise: float, random: np.random.Generator) -> np.ndarray:
-    """Answers that one platform gives for an animal, bool [questions]: `margin + noise * z > 0`."""
-    if noise == 0:
-        return margin > 0
-    return margin + noise * random.standard_normal(margin.shape, np.float32) > 0
+def platform_row(
+    margin: np.ndarray, noise: float, random: np.random.Generator, missing: np.ndarray | float = 0.5
+) -> np.ndarray:
+    """Answers that one platform gives for an animal, bool [questions]: `margin + noise * z > 0`.
+
+    Where the margin is NaN, a yes with probability `missing` ([questions], or one for all).
+    """
+    row = margin > 0 if noise == 0 else margin + noise * random.standard_normal(margin.shape, np.float32) > 0
+    holes = np.isnan(margin)
+    return np.where(holes, random.random(margin.shape) < missing, row) if holes.any() else row
 
 
 def _identifier(value: Any, size: int) -> int | None:
@@ -137,7 +142,8 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
         self.questions, self.animals = len(self.package.questions), len(self.package.animals)
         self.margin = self.package.matrix.signed_margin()
         assumed = noise if assumed_noise is None else assumed_noise
-        self.likelihood = Likelihood.from_margins(self.margin[self.candidates], assumed)
+        self.missing = self.package.matrix.missing_rate
+        self.likelihood = Likelihood.from_margins(self.margin[self.candidates], assumed, missing=self.missing)
         self.observer = Observer([self.likelihood], [assumed], self.candidates, BUDGET, shortlist)
         self.action_space: spaces.Discrete = spaces.Discrete(self.questions + self.animals)
         self.observation_space = observation_space(shortlist, self.questions, self.animals)  # type: ignore[assignment]
@@ -155,7 +161,7 @@ class CabinetEnv(gymnasium.Env[Observation, np.int64]):
         super().reset(seed=seed)
         drawn = int(self.hidden[self.np_random.integers(len(self.hidden))])
         self.animal = drawn if fixed is None else fixed
-        self._row = platform_row(self.margin[self.animal], self.noise, self.np_random)
+        self._row = platform_row(self.margin[self.animal], self.noise, self.np_random, self.missing)
         self._belief = self.likelihood.prior(1)
         self._asked: dict[int, bool] = {}
         self._guessed: set[int] = set()

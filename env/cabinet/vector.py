@@ -44,14 +44,14 @@ class CabinetVecEnv(VecEnv):
         self.package = package
         self.hidden = package.split(split)
         self.candidates = package.candidates(candidates or split)
-        self.margin = package.matrix.signed_margin()
+        self.margin, self._missing = package.matrix.signed_margin(), package.matrix.missing_rate
         self.questions, self.animals = len(package.questions), len(package.animals)
         levels = np.atleast_1d(np.asarray(noise, dtype=np.float64))
         self.noise = np.sort(levels[np.arange(games) % len(levels)])
         """Level of each game, ascending, so that the games of one level lie together."""
         distinct, self._level = np.unique(self.noise, return_inverse=True)
         margin = self.margin[self.candidates]
-        self._likelihoods = [Likelihood.from_margins(margin, float(level)) for level in distinct]
+        self._likelihoods = [Likelihood.from_margins(margin, float(level), missing=self._missing) for level in distinct]
         self._observer = Observer(self._likelihoods, distinct.tolist(), self.candidates, BUDGET, shortlist)
         self._place = np.full(self.animals, -1)
         self._place[self.candidates] = np.arange(len(self.candidates))
@@ -130,7 +130,8 @@ class CabinetVecEnv(VecEnv):
         for game in games:
             random = self._random[game]
             self._animal[game] = self.hidden[random.integers(len(self.hidden))]
-            self._row[game] = platform_row(self.margin[self._animal[game]], float(self.noise[game]), random)
+            margin, noise = self.margin[self._animal[game]], float(self.noise[game])
+            self._row[game] = platform_row(margin, noise, random, self._missing)
         self._belief[games] = 1.0 / len(self.candidates)
         self._calls[games] = 0
         self._history[games] = -1

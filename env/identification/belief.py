@@ -32,15 +32,24 @@ def require_noise(noise: float) -> None:
 
 
 def answer_probability(
-    margin: np.ndarray, noise: float, floor: float = FLOOR, curve: Curve | None = None
+    margin: np.ndarray,
+    noise: float,
+    floor: float = FLOOR,
+    curve: Curve | None = None,
+    missing: np.ndarray | float = 0.5,
 ) -> np.ndarray:
     """P(a platform answers yes), same shape as `margin`: Phi(margin / noise) within [floor, 1 - floor].
 
     A platform's margin is the local one plus Gaussian noise of standard deviation `noise` (margin units).
     Noise 0 gives the bits `margin > 0` themselves, without a floor: exact filtering. With `curve` the answer of
-    the margin's sign flips as was measured at its size, and `noise` is not used.
+    the margin's sign flips as was measured at its size, and `noise` is not used. Where the margin is NaN the
+    answer is not known, and yes with probability `missing` ([questions], or one for all).
     """
     require_noise(noise)
+    holes = np.isnan(margin)
+    if holes.any():
+        known = answer_probability(np.where(holes, 0, margin), noise, floor, curve)
+        return np.where(holes, np.clip(missing, floor, 1.0 - floor), known)
     if curve is not None:
         flip = np.interp(np.abs(margin), *curve)
         return np.clip(np.where(margin > 0, 1.0 - flip, flip), floor, 1.0 - floor)
@@ -93,10 +102,15 @@ class Likelihood:
 
     @classmethod
     def from_margins(
-        cls, margin: np.ndarray, noise: float, floor: float = FLOOR, curve: Curve | None = None
+        cls,
+        margin: np.ndarray,
+        noise: float,
+        floor: float = FLOOR,
+        curve: Curve | None = None,
+        missing: np.ndarray | float = 0.5,
     ) -> Likelihood:
         """Likelihood of Gaussian noise, or of a measured flip curve; see `answer_probability`."""
-        return cls(answer_probability(margin, noise, floor, curve), margin)
+        return cls(answer_probability(margin, noise, floor, curve, missing), margin)
 
     @cached_property
     def by_question(self) -> np.ndarray:
@@ -136,7 +150,8 @@ class Likelihood:
         `question_ids`, `answers`: [asked] of one game; `excluded`: bool [candidates], wrong guesses.
         Returns float64 [candidates]; equal belief in all where every candidate is excluded.
         """
-        toward = np.where(answers, 1.0, -1.0) * self.margin[:, question_ids].astype(np.float64)
+        # A missing answer contradicts nothing.
+        toward = np.where(answers, 1.0, -1.0) * np.nan_to_num(self.margin[:, question_ids].astype(np.float64))
         # Sorted before they are summed: neither the order of the calls nor that of the questions breaks a tie.
         squares = np.sort(np.square(np.minimum(toward, 0.0)), axis=1)
         violation = np.where(excluded, np.inf, squares.sum(axis=1))
@@ -183,9 +198,12 @@ class Assumed:
         """Flips as a player reckons with them, see `doubted`; None for plain Gaussian noise."""
         return doubted(self.noise, self.doubt, self.curve)
 
-    def p_yes(self, margin: np.ndarray) -> np.ndarray:
-        """P(the platform answers yes), same shape as `margin`: what is predicted, without a player's floor and doubt."""
-        return answer_probability(margin, self.noise, floor=0.0, curve=self.curve)
+    def p_yes(self, margin: np.ndarray, missing: np.ndarray | float = 0.5) -> np.ndarray:
+        """P(the platform answers yes), same shape as `margin`: what is predicted, without a player's floor and doubt.
+
+        `missing` ([questions], or one for all) where the margin is NaN.
+        """
+        return answer_probability(margin, self.noise, floor=0.0, curve=self.curve, missing=missing)
 
     def __str__(self) -> str:
         return f"noise {self.noise:.3g}" if self.curve is None else "measured flips"

@@ -9,39 +9,71 @@ from pathlib import Path
 import numpy as np
 
 from env.errors import UserError
-from env.identification.matrix import Matrix, read_table, save_matrix, with_provenance
+from env.identification.matrix import Matrix, save_matrix, with_provenance
 from env.identification.package import load_package
 from env.identification.synth import Kind, write_package
+from env.identification.tables import Encoding, Reading, read_table
 
 NEAR_ZERO = 0.1
 """Margins this near zero may flip on another machine (hardly any further out was seen to)."""
 
 
-def import_matrix(table: Path, package: Path | None = None, force: bool = False) -> None:
+def import_matrix(
+    table: Path,
+    package: Path | None = None,
+    force: bool = False,
+    encoding: Encoding = "auto",
+    yes: tuple[str, ...] = (),
+    no: tuple[str, ...] = (),
+    missing: tuple[str, ...] = (),
+    threshold: float | None = None,
+    drop_column: tuple[str, ...] = (),
+    missing_rate: float | None = None,
+) -> None:
     """Bring an answer table made elsewhere into a package, as its matrix.npz.
 
-    The table is .csv (with or without a header row of questions and an index column of animals, which are
-    then matched by name), .npy, .npz with one 2-D array, or another package's matrix.npz. Its values are
-    0/1, booleans, yes/no, or real margins; empty cells and NaN count as not measured.
+    The table is text with any usual separator (with or without a header row of questions and an index column of
+    animals, which are then matched by name), .xlsx, .parquet, .npy, .npz with one 2-D array, or another package's
+    matrix.npz. Its values are 0/1, yes/no in many spellings, probabilities, or real margins: which of them is found
+    out and said, and refused where it could be two things. Empty cells, NA and their like are missing answers.
 
     Args:
         table: the file to bring in.
         package: the package folder that gets matrix.npz.
         force: replace a matrix.npz that is there already.
+        encoding: what the numbers are, where that cannot be told from them.
+        yes: cells that mean yes (with --no nothing else is read).
+        no: cells that mean no.
+        missing: cells that mean that there is no answer, besides the usual ones (write --missing=-1 for a number).
+        threshold: numbers above it are a yes, all others a no.
+        drop_column: columns to leave out, by name or by number from 1; a question among them has no answers.
+        missing_rate: probability of a yes, 0 to 1, where an answer is missing. Default: how often the question is
+            answered yes for the others.
     """
     if package is None:
         raise UserError("say which package gets the matrix: --package DIR")
+    if missing_rate is not None and not 0 <= missing_rate <= 1:
+        raise UserError(f"--missing-rate {missing_rate}: a probability is needed, 0 to 1")
     pools = load_package(package, matrix=False)
     target = package / "matrix.npz"
     if target.exists() and not force:
         raise UserError(f"{target} exists already; give --force to replace it")
+    reading = Reading(encoding, yes, no, missing, threshold, drop_column)
     matrix = with_provenance(
-        read_table(table, pools.animals, pools.questions),
+        read_table(table, pools.animals, pools.questions, reading),
         imported=datetime.now(UTC).isoformat(timespec="seconds"),
         importer=f"wilkins {version('wilkins')}",
     )
+    if missing_rate is not None:
+        matrix = with_provenance(matrix, missing_rate=missing_rate)
     save_matrix(target, matrix)
+    for line in matrix.provenance.get("reading", ()):
+        print(f"{table}: {line}")
     print(f"{target}: {_summary(matrix)}")
+    holes = int((~matrix.measured).sum())
+    if holes:
+        taken = "how often the question is answered yes" if missing_rate is None else f"{missing_rate:g}"
+        print(f"{target}: {holes:,} missing answers may go either way, P(yes) = {taken}")
 
 
 def synth(

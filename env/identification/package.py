@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from env.errors import UserError
+from env.errors import PackageWarning, UserError
 from env.files import read_bytes
 from env.identification.belief import Assumed
 from env.identification.matrix import Curve, Matrix, load_matrix
@@ -143,11 +144,23 @@ class Package:
         return self.measured(np.unique(ids), f"the candidates of {path}")
 
     def measured(self, ids: np.ndarray, what: str) -> np.ndarray:
-        """`ids`, when there are any and the matrix is complete for them; raises UserError otherwise."""
+        """`ids`, when there are any and nothing that could be measured is missing; raises UserError otherwise.
+
+        What is missing in a table made elsewhere stays missing: such an answer may go either way.
+        """
         if ids.size == 0:
             raise UserError(f"{self.path}: {what} is empty; at least one animal is needed")
-        holes = np.isnan(self.matrix.margin[ids]).any(axis=1)
-        if holes.any():
+        missing = np.isnan(self.matrix.margin[ids])
+        holes = missing.any(axis=1)
+        if holes.any() and self.matrix.imported:
+            warnings.warn(
+                PackageWarning(
+                    f"{self.path}: {int(missing.sum()):,} of {missing.size:,} answers of {what} are missing and may go "
+                    "either way"
+                ),
+                stacklevel=2,
+            )
+        if holes.any() and not self.matrix.imported:
             first = self.animals.names[ids[holes][0]]
             raise UserError(
                 f"{self.path}: {int(holes.sum())} of {ids.size} animals of {what} have answers that were not measured "
@@ -173,6 +186,11 @@ class Candidates:
     def margin(self) -> np.ndarray:
         """Signed margins of their answers, float32 [candidates, questions]."""
         return self.package.matrix.signed_margin()[self.ids]
+
+    @cached_property
+    def missing(self) -> np.ndarray:
+        """P(yes) where an answer is missing, float64 [questions]."""
+        return self.package.matrix.missing_rate
 
 
 def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Package:

@@ -26,10 +26,10 @@ from env.identification.package import EMBEDDED, SPLITS, AnswerModel, Candidates
 from export.cabinet import validate
 from export.cabinet.archive import write_source, write_submission
 from export.cabinet.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisions, to_graph
-from export.cabinet.evaluate import Row, measure, row, score_table
+from export.cabinet.evaluate import Row, measure, row, score_table, walked
 from export.cabinet.graph import ASK, GUESS, Graph, graph_to_json
 from export.cabinet.record import POLICY, SUBMISSION, ExportRecord, publishing, spoken
-from export.cabinet.score import Outcome, expected, walk
+from export.cabinet.score import Outcome, expected
 from export.cabinet.view import Made, page, training_of
 
 BELIEFS_PER_SECOND = 40_000
@@ -179,7 +179,7 @@ def exported(player: Player, hidden: Candidates, assumed: Assumed, max_nodes: in
     """A player's decisions as a graph within `max_nodes`, with its exact expected score as the player reckons it."""
     decisions = enumerate_decisions(player)
     cut = to_graph(decisions, hidden.package.animals, hidden.package.questions, max_nodes)
-    p_yes = Assumed(assumed.noise, assumed.reckoned).p_yes(hidden.margin)
+    p_yes = Assumed(assumed.noise, assumed.reckoned).p_yes(hidden.margin, hidden.missing)
     outcome = expected(cut.graph, p_yes, hidden.ids)
     return Exported(player, decisions, cut, 100 * float(outcome.score.mean()))
 
@@ -297,10 +297,10 @@ def _report(
 
 def rows_of(who: str, graph: Graph, hidden: Candidates, assumed: Assumed) -> Sequence[Row]:
     """Lines of the table: walked on the matrix, and in expectation on platforms as assumed."""
-    walked = walk(graph, hidden.package.matrix.answer, hidden.ids)
-    mean: Outcome = expected(graph, assumed.p_yes(hidden.margin), hidden.ids)
+    exact = walked(graph, hidden)
+    mean: Outcome = expected(graph, assumed.p_yes(hidden.margin, hidden.missing), hidden.ids)
     return [
-        row(hidden.choice, f"{who}, noise 0", walked, len(hidden)),
+        row(hidden.choice, f"{who}, noise 0", exact, len(hidden)),
         row(hidden.choice, f"{who}, {assumed}", mean, len(hidden)),
     ]
 

@@ -19,11 +19,12 @@ from agents.runs import CONFIG
 from env.cabinet.rules import BUDGET, limit
 from env.errors import UserError
 from env.identification.belief import Assumed
-from env.identification.matrix import Matrix, read_table
+from env.identification.matrix import Matrix
 from env.identification.package import AnswerModel, Candidates
+from env.identification.tables import read_table
 from export.cabinet.graph import GUESS, Graph, read_graph
 from export.cabinet.record import POLICY, recorded, spoken, world_of
-from export.cabinet.score import POINTS, Outcome, call_distribution, cut_gain, walk
+from export.cabinet.score import POINTS, Outcome, call_distribution, cut_gain, expected, walk
 
 FINAL, LIVE = 96, 32
 """Animals that a platform draws for its final and for its live score."""
@@ -153,10 +154,18 @@ def loss(graph: Graph, hidden: Candidates, assumed: Assumed) -> Loss:
 
 def _with_chains(graph: Graph, hidden: Candidates, assumed: Assumed) -> tuple[float, float]:
     """Expected score x100, as the graph is and with every stop continued by the best chain of guesses."""
-    p_yes = assumed.p_yes(hidden.margin)
+    p_yes = assumed.p_yes(hidden.margin, hidden.missing)
     solved_on, _ = call_distribution(graph, p_yes, hidden.ids)
-    expected = 100 * float((solved_on @ POINTS).mean())
-    return expected, expected + 100 * cut_gain(graph, p_yes, hidden.ids) / len(hidden)
+    plain = 100 * float((solved_on @ POINTS).mean())
+    return plain, plain + 100 * cut_gain(graph, p_yes, hidden.ids) / len(hidden)
+
+
+def walked(graph: Graph, hidden: Candidates) -> Outcome:
+    """Each hidden animal played once on the package's own answers; in expectation where one of them is missing."""
+    matrix = hidden.package.matrix
+    if matrix.measured[hidden.ids].all():
+        return walk(graph, matrix.answer, hidden.ids)
+    return expected(graph, Assumed(0.0).p_yes(hidden.margin, hidden.missing), hidden.ids)
 
 
 def measure(graph: Graph, hidden: Candidates, assumed: Assumed, frozen: Matrix | None = None) -> Report:
@@ -166,11 +175,11 @@ def measure(graph: Graph, hidden: Candidates, assumed: Assumed, frozen: Matrix |
     """
     package, animals, split = hidden.package, hidden.ids, hidden.choice
     unnamed = require_named(graph, hidden)
-    solved_on, calls = call_distribution(graph, assumed.p_yes(hidden.margin), animals)
-    expected = Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)
+    solved_on, calls = call_distribution(graph, assumed.p_yes(hidden.margin, hidden.missing), animals)
+    mean = Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)
     rows = [
-        row(split, "matrix, noise 0", walk(graph, package.matrix.answer, animals), len(animals)),
-        row(split, f"expected, {assumed}", expected, len(animals)),
+        row(split, "matrix, noise 0", walked(graph, hidden), len(animals)),
+        row(split, f"expected, {assumed}", mean, len(animals)),
     ]
     projected = None
     if frozen is not None:

@@ -94,7 +94,7 @@ def play(
     hidden, assumed = world_of(policy, package, candidates, noise, doubt, answer_model)
     world, ids = hidden.package, hidden.ids
     graph = read_graph(policy, world.animals, world.questions)
-    likelihood = Likelihood.from_margins(hidden.margin, assumed.noise, curve=assumed.reckoned)
+    likelihood = Likelihood.from_margins(hidden.margin, assumed.noise, curve=assumed.reckoned, missing=hidden.missing)
     console = Console(highlight=False)
     console.print(
         f"Think of one of {len(ids)} animals. [bold]y[/] yes, [bold]n[/] no, [bold]u[/] undo, [bold]q[/] leave.\n"

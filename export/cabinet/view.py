@@ -44,6 +44,8 @@ class Made:
 
 
 _QUANTA = 32767
+MISSING = -32768
+"""Stands on the page for an answer that nobody measured."""
 
 
 def view(
@@ -132,7 +134,7 @@ def page_data(
     made: Mapping[str, Made] | None = None,
 ) -> dict[str, object]:
     """What the page holds, ready for JSON: names, quantised margins, graphs, scores per candidate and noise level."""
-    margin = package.matrix.signed_margin()[candidates]
+    margin, missing = package.matrix.signed_margin()[candidates], package.matrix.missing_rate
     quantised, scale = quantise(margin)
     twin, differ = _nearest(package.matrix.answer[candidates])
     levels = sorted({*NOISE_LEVELS, float(noise)})
@@ -140,7 +142,7 @@ def page_data(
     for name, graph in graphs.items():
         how = (made or {}).get(name, Made(noise, curve=curve))
         outcomes = [
-            expected(graph, Assumed(level, curve if level == noise else None).p_yes(margin), candidates)
+            expected(graph, Assumed(level, curve if level == noise else None).p_yes(margin, missing), candidates)
             for level in levels
         ]
         at_noise = outcomes[levels.index(noise)]
@@ -162,7 +164,7 @@ def page_data(
                 "calls": _base64(at_noise.calls, "<f4"),
                 "score": _base64(at_noise.score, "<f4"),
                 "curve": [round(100 * float(outcome.score.mean()), 4) for outcome in outcomes],
-                "measured": round(100 * float(walk(graph, package.matrix.answer, candidates).score.mean()), 4),
+                "measured": round(100 * float(walked(graph, package, candidates).score.mean()), 4),
             }
         )
     return {
@@ -174,6 +176,7 @@ def page_data(
         "candidates": candidates.tolist(),
         "margins": _base64(quantised, "<i2"),
         "scale": scale,
+        "missing": _base64(missing, "<f4"),
         "budget": BUDGET,
         "cost": COST,
         "noise": float(noise),
@@ -191,12 +194,14 @@ def page_data(
 def quantise(margin: np.ndarray) -> tuple[np.ndarray, float]:
     """Margins as int16 multiples of a step, and that step: `margin` is near `steps * step`.
 
-    No margin becomes 0, since the sign is the answer. The step is the largest margin / 32,767: at most
+    No margin becomes 0, since the sign is the answer; a missing one is `MISSING`. The step is the largest margin / 32,767: at most
     0.0003 for margins to 10, far below any noise that matters.
     """
-    step = float(np.abs(margin).max()) / _QUANTA or 1.0
-    steps = np.rint(margin.astype(np.float64) / step).astype(np.int16)
-    return np.where(steps == 0, np.where(margin > 0, 1, -1), steps).astype(np.int16), step
+    known = np.nan_to_num(margin.astype(np.float64))
+    step = float(np.abs(known).max()) / _QUANTA or 1.0
+    steps = np.rint(known / step).astype(np.int16)
+    steps = np.where(steps == 0, np.where(known > 0, 1, -1), steps)
+    return np.where(np.isnan(margin), MISSING, steps).astype(np.int16), step
 
 
 def _nearest(answer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,538 @@
+"""Answer tables as people have them: text, spreadsheets and arrays, brought into pool order and read as margins.
+
+How answers are encoded is found out by column and as a whole, and said; what could mean two things is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from env.errors import UserError
+from env.files import read_bytes
+from env.identification.matrix import CERTAIN, Matrix, load_matrix, read_npy, read_npz, single
+from env.identification.pools import Pool, decode
+
+Encoding = Literal["auto", "bits", "margins", "probabilities", "percentages"]
+
+YES = ("yes", "y", "true", "t", "wahr", "vrai", "verdadero", "vero", "adevărat")
+NO = ("no", "n", "false", "f", "falsch", "faux", "falso", "fals")
+"""What R, pandas and spreadsheets write for the two answers, some of them in the language of their user."""
+TIE = ("tie", "either", "maybe", "unsure")
+"""An answer that goes either way: a margin of zero."""
+MISSING = (
+    "", "na", "n/a", "nan", "-nan", "null", "none", "nil", "nat", "<na>", "missing", "?", "-", ".",
+    "#n/a", "#n/a n/a", "#na", "#value!", "#ref!", "#div/0!", "#null!", "#name?", "#num!", "1.#ind", "-1.#ind",
+    "1.#qnan", "-1.#qnan",
+)  # fmt: skip
+"""What R, pandas and spreadsheets write where there is no value."""
+
+_WORDS = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0), **dict.fromkeys(TIE, 0.5)}
+_MISSING = frozenset(MISSING)
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a table, where the table itself leaves it open."""
+
+    encoding: Encoding = "auto"
+    yes: tuple[str, ...] = ()
+    """Cells that mean yes; with `no`, nothing else but a missing answer may stand in the table."""
+    no: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Cells that mean that there is no answer, besides `MISSING`."""
+    threshold: float | None = None
+    """Numbers above it are a yes, all others a no."""
+    drop: tuple[str, ...] = ()
+    """Columns, by name or by their number from 1, that are left out; a question among them has no answers."""
+
+
+@dataclass
+class _Grid:
+    """Cells of a table with what names its rows and columns."""
+
+    path: Path
+    cells: list[list[str]]
+    rows: list[str] | None = None
+    columns: list[str] | None = None
+    first_row: int = 1
+    """Line of the first row of cells, as the file counts them."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of cells."""
+        return len(self.cells[0]) if self.cells else len(self.columns or ())
+
+
+def read_table(path: Path, animals: Pool, questions: Pool, reading: Reading = Reading()) -> Matrix:
+    """Matrix of a table made elsewhere, with how it was read in its provenance (`values`, `reading`).
+
+    The table is another `matrix.npz`, `.npy`, `.npz` with one 2-D array, text with any of the usual separators
+    (`.csv`, `.tsv`, `.txt`), `.xlsx` or `.parquet`. Text may carry a header row of questions and an index
+    column of animals, which are then matched by name. Raises UserError that says which shape, name, column or
+    value does not fit, and which flag settles it.
+    """
+    raw = read_bytes(path, "the table")
+    kind = path.suffix.lower()
+    notes: list[str] = []
+    if kind in (".npy", ".npz"):
+        array = _array(path, raw, animals, questions)
+        if isinstance(array, Matrix):
+            return array
+        values, words = _numbers(path, array, animals, questions, reading)
+    elif kind in (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".parquet"):
+        grid = _frame(path, raw, kind) if kind in (".xlsx", ".parquet") else _text(path, raw, animals, questions)
+        values, words = _in_pool_order(grid, animals, questions, reading)
+        notes = grid.notes
+    else:
+        raise UserError(
+            f"{path}: unknown kind of table {path.suffix!r}; give .csv, .tsv, .xlsx, .parquet, .npy or .npz"
+        )
+    shape = (len(animals), len(questions))
+    if values.shape != shape:
+        turned = "; it fits when transposed" if values.shape == shape[::-1] else ""
+        raise UserError(f"{path}: shape {values.shape} does not fit {shape[0]} animals x {shape[1]} questions{turned}")
+    values = single(values).astype(np.float64)
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise UserError(f"{path}: animal {row}, question {column} is infinite or far too large; margins are small")
+    if np.isnan(values).all():
+        raise UserError(f"{path}: no measured value in the table")
+    margin, encoded, said = _margins(path, values, words, questions, reading)
+    provenance = {
+        "model": "imported",
+        "source": path.name,
+        "values": encoded,
+        "reading": [*notes, said],
+        "animals_sha256": animals.sha256,
+        "questions_sha256": questions.sha256,
+    }
+    return Matrix(margin.astype(np.float32), (margin > 0).astype(np.uint8), provenance)
+
+
+# From files to cells
+
+
+def _array(path: Path, raw: bytes, animals: Pool, questions: Pool) -> np.ndarray | Matrix:
+    if path.suffix.lower() == ".npy":
+        return read_npy(path, raw)
+    arrays = read_npz(path, raw)
+    if {"margin", "answer", "provenance"} <= set(arrays):
+        return load_matrix(path, animals, questions)
+    tables = {name: array for name, array in arrays.items() if array.ndim == 2}
+    if len(tables) != 1:
+        raise UserError(f"{path}: needs exactly one 2-D array, found {sorted(tables) or sorted(arrays) or 'none'}")
+    return next(iter(tables.values()))
+
+
+def _numbers(
+    path: Path, array: np.ndarray, animals: Pool, questions: Pool, reading: Reading
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of an array, NaN where missing, and where they were given as words: float64 and bool, [rows, columns]."""
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{path}: values of type {array.dtype}; give 0/1, booleans or real margins")
+    if array.ndim != 2:
+        raise UserError(f"{path}: shape {array.shape} does not fit; a table has two dimensions")
+    values = array.astype(np.float64)
+    if not (reading.yes or reading.no or reading.missing or reading.drop):
+        return values, np.zeros(values.shape, bool)
+    grid = _Grid(path, [["" if np.isnan(x) else repr(float(x)) for x in row] for row in values], first_row=0)
+    return _in_pool_order(grid, animals, questions, reading)
+
+
+def _text(path: Path, raw: bytes, animals: Pool, questions: Pool) -> _Grid:
+    """Cells of a text table; the separator is the one that makes rows of equal length, nearest to the pools."""
+    text = decode(raw, path)
+    wanted = len(questions) + 1
+    found: dict[str, list[list[str]]] = {}
+    problem = ""
+    for separator in _SEPARATORS:
+        if separator != "," and separator not in text:
+            continue
+        stream = io.StringIO(text, newline="")
+        try:
+            rows = [row for row in csv.reader(stream, delimiter=separator, skipinitialspace=separator == " ") if row]
+        except csv.Error as error:
+            problem = problem or f"{path}: not CSV: {error}"
+            continue
+        if separator == " ":
+            rows = [[cell for cell in row if cell] for row in rows]
+        found[separator] = rows
+
+    def fit(separator: str) -> tuple[bool, int, int]:
+        """How well a separator cuts the text: even rows, then a width near to what is wanted."""
+        widths = Counter(len(row) for row in found[separator])
+        even = len(widths) <= 1 or (len(widths) == 2 and _lacks_a_corner(found[separator]))
+        width = max(widths, default=0)
+        off = min(abs(width - wanted), abs(width - wanted + 1))
+        return (not even or (width == 1 and wanted > 2), off, list(_SEPARATORS).index(separator))
+
+    if not found:
+        raise UserError(problem)
+    separator = min(found, key=fit)
+    rows = found[separator]
+    if not rows:
+        raise UserError(problem or f"{path}: the table is empty")
+    if _lacks_a_corner(rows):
+        rows[0] = ["", *rows[0]]
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise UserError(f"{path}: row {number} has {len(row)} cells, the first row {width}")
+    notes = [] if separator == "," else [f"separated by {_SEPARATORS[separator]}"]
+    grid = _named(path, rows, animals, questions)
+    grid.notes = notes
+    if separator != "," and _with_decimal_commas(grid):
+        notes.append("decimal commas")
+    return grid
+
+
+def _lacks_a_corner(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the header is one cell short, as R writes it above row names."""
+    return len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}
+
+
+def _with_decimal_commas(grid: _Grid) -> bool:
+    """Turn decimal commas into points; refuses a table with both."""
+    commas = [
+        (r, c)
+        for r, row in enumerate(grid.cells)
+        for c, cell in enumerate(row)
+        if _DECIMAL_COMMA.fullmatch(cell.strip())
+    ]
+    if not commas:
+        return False
+    for row in grid.cells:
+        for cell in row:
+            if "." in cell and _number(cell.strip()) is not None:
+                raise UserError(
+                    f"{grid.path}: decimal points ({cell.strip()!r}) and decimal commas in one table; use one of them"
+                )
+    for r, c in commas:
+        grid.cells[r][c] = grid.cells[r][c].replace(",", ".")
+    return True
+
+
+def _named(path: Path, rows: list[list[str]], animals: Pool, questions: Pool) -> _Grid:
+    """Rows of text with header and index taken off, where there are any."""
+    has_header = _are_names(rows[0][1:] or rows[0], questions)
+    body = rows[1:] if has_header else rows
+    has_index = _are_names([row[0] for row in body], animals)
+    return _Grid(
+        path,
+        [row[has_index:] for row in body],
+        [row[0] for row in body] if has_index else None,
+        rows[0][has_index:] if has_header else None,
+        1 + has_header,
+    )
+
+
+def _are_names(cells: Sequence[str], pool: Pool) -> bool:
+    """Whether the cells of a row or column name things, be it with errors, rather than hold values."""
+    # An animal may be called "no", and one cell among values may hold a typing error.
+    texts = [text for text in cells if not _is_value(text)]
+    return 2 * len(texts) > len(cells) or any(text.strip().lower() in pool.names for text in texts)
+
+
+def _is_value(text: str) -> bool:
+    word = text.strip().lower()
+    return word in _WORDS or word in _MISSING or _number(word) is not None or bool(_DECIMAL_COMMA.fullmatch(word))
+
+
+def _frame(path: Path, raw: bytes, kind: str) -> _Grid:
+    """Cells of a spreadsheet's first sheet or of a Parquet file; names as the file has them."""
+    engine = {".xlsx": "openpyxl", ".parquet": "pyarrow"}[kind]
+    missing = [name for name in ("pandas", engine) if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UserError(f"{path}: reading {kind} needs {' and '.join(missing)}: pip install 'wilkins[tables]'")
+    import pandas
+
+    try:
+        if kind == ".xlsx":
+            frame = pandas.read_excel(io.BytesIO(raw), header=None, dtype=object, engine=engine, keep_default_na=False)
+            rows = [[_cell_text(value) for value in row] for row in frame.itertuples(index=False)]
+        else:
+            frame = pandas.read_parquet(io.BytesIO(raw), engine=engine)
+            if not isinstance(frame.index, pandas.RangeIndex):
+                frame = frame.reset_index()
+            rows = [[str(name) for name in frame.columns]]
+            rows += [[_cell_text(value) for value in row] for row in frame.itertuples(index=False)]
+    except Exception as error:  # zip, XML and Arrow each raise their own
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise UserError(f"{path}: not a readable {kind} file: {reason}") from None
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if len(rows) < 2:
+        raise UserError(f"{path}: the table is empty")
+    return _Grid(path, [row[1:] for row in rows[1:]], [row[0] for row in rows[1:]], rows[0][1:], 2)
+
+
+def _cell_text(value: Any) -> str:
+    """A spreadsheet's value as text; whatever stands for a missing one is empty."""
+    return "" if value is None or value != value or str(value) in ("<NA>", "NaT") else str(value)
+
+
+# From cells to values in pool order
+
+
+def _in_pool_order(grid: _Grid, animals: Pool, questions: Pool, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    left_out = _leave_out_columns(grid, questions, reading)
+    values, words = _read_cells(grid, reading)
+    if grid.rows is not None:
+        order = _order(grid.path, "row", grid.rows, animals, frozenset())
+        values, words = values[order], words[order]
+    if grid.columns is not None:
+        order = _order(grid.path, "column", grid.columns, questions, left_out)
+        # A question that was left out has no answers: a column of its own behind the others.
+        values = np.hstack([values, np.full((len(values), 1), np.nan)])[:, order]
+        words = np.hstack([words, np.zeros((len(words), 1), bool)])[:, order]
+    return values, words
+
+
+def _leave_out_columns(grid: _Grid, questions: Pool, reading: Reading) -> frozenset[str]:
+    """Take out the columns that the user drops, and those that are no question where all questions are there.
+
+    Returns the names of what was taken out.
+    """
+    width = grid.width
+    dropped: set[int] = set()
+    names = [name.strip().lower() for name in grid.columns or [""] * width]
+    for wanted in reading.drop:
+        places = [place for place, name in enumerate(names) if name and name == wanted.strip().lower()]
+        if not places and wanted.strip().isdecimal() and 1 <= int(wanted) - (grid.rows is not None) <= width:
+            places = [int(wanted) - 1 - (grid.rows is not None)]
+        if not places:
+            raise UserError(
+                f"{grid.path}: --drop-column {wanted!r}: no such column; give its name, or its number from 1"
+            )
+        dropped.update(places)
+    if grid.columns is not None:
+        pool = set(questions.names)
+        kept = {name for place, name in enumerate(names) if place not in dropped}
+        expected = pool - {names[place] for place in dropped}
+        others = [place for place, name in enumerate(names) if name not in pool and place not in dropped]
+        if others and expected <= kept:
+            shown = ", ".join(repr(grid.columns[place].strip()[:40]) for place in others[:5])
+            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+            grid.notes.append(f"no question, left out: {shown}{more}")
+            dropped.update(others)
+    if dropped and grid.columns is None and width == len(questions):  # each column is a question
+        grid.cells = [["" if place in dropped else cell for place, cell in enumerate(row)] for row in grid.cells]
+    elif dropped:
+        keep = [place for place in range(width) if place not in dropped]
+        grid.cells = [[row[place] for place in keep] for row in grid.cells]
+        if grid.columns is not None:
+            grid.columns = [grid.columns[place] for place in keep]
+    return frozenset(names[place] for place in dropped)
+
+
+def _read_cells(grid: _Grid, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """Values of the cells, NaN where missing, and where they were words: float64 and bool, [rows, columns]."""
+    width = grid.width
+    values = np.full((len(grid.cells), width), np.nan)
+    words = np.zeros(values.shape, bool)
+    missing, yes, no = (_spellings(given) for given in (reading.missing, reading.yes, reading.no))
+    own = bool(yes or no)
+    for r, row in enumerate(grid.cells):
+        for c, text in enumerate(row):
+            word = text.strip().lower()
+            number = _number(word)
+            key = word if number is None else number
+            if key in missing or (word in _MISSING and key not in yes and key not in no):
+                continue
+            if own:
+                if key not in yes and key not in no:
+                    raise UserError(
+                        f"{_place(grid, r, c)}: {text[:80]!r} is neither --yes {', '.join(reading.yes) or '(not given)'} "
+                        f"nor --no {', '.join(reading.no) or '(not given)'}; add it there, or to --missing"
+                    )
+                values[r, c], words[r, c] = float(key in yes), True
+            elif word in _WORDS:
+                values[r, c], words[r, c] = _WORDS[word], True
+            elif number is None:
+                raise UserError(
+                    f"{_place(grid, r, c)}: {text[:80]!r} is no answer or margin; --missing, --yes and --no take other spellings"
+                )
+            else:
+                values[r, c] = number
+    return values, words
+
+
+def _place(grid: _Grid, row: int, column: int) -> str:
+    return f"{grid.path}: row {row + grid.first_row}, column {column + 1 + (grid.rows is not None)}"
+
+
+def _spellings(given: Iterable[str]) -> frozenset[str | float]:
+    """Spellings as cells are compared with them: numbers by value, words without case."""
+    words = [text.strip().lower() for text in given]
+    return frozenset(word if _number(word) is None else _number(word) for word in words)  # type: ignore[misc]
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word) if "_" not in word and word not in ("nan", "-nan", "+nan") else None
+    except ValueError:
+        return None
+
+
+def _order(path: Path, axis: str, names: Sequence[str], pool: Pool, left_out: frozenset[str]) -> list[int]:
+    """Positions in `names` of the pool's names, in pool order, -1 for those left out; duplicates in their order."""
+    places: dict[str, list[int]] = {}
+    for position, text in enumerate(names):
+        name = text.strip().lower()
+        pool.find(name, where=f"{path}: {axis} name")
+        places.setdefault(name, []).append(position)
+    order = []
+    for name in pool.names:
+        if name in left_out and not places.get(name):
+            order.append(-1)
+            continue
+        if not places.get(name):
+            raise UserError(f"{path}: no {axis} named {name!r}, which is in the {pool.kind} pool")
+        order.append(places[name].pop(0))
+    left = next((name for name, positions in places.items() if positions), None)
+    if left is not None:
+        raise UserError(f"{path}: more than one {axis} named {left!r}")
+    return order
+
+
+# From values to margins
+
+
+def _margins(
+    path: Path, values: np.ndarray, words: np.ndarray, questions: Pool, reading: Reading
+) -> tuple[np.ndarray, str, str]:
+    """Margins float64 [animals, questions], the encoding's name, and the line that says how answers were read."""
+    encoding = reading.encoding
+    if reading.yes or reading.no:
+        return _certain(values), "bits", f"read as --yes {', '.join(reading.yes)} and --no {', '.join(reading.no)}"
+    if reading.threshold is not None:
+        yes = np.where(words, values, np.where(np.isnan(values), np.nan, values > reading.threshold))
+        return _certain(yes), "bits", f"read as numbers: above {reading.threshold:g} is yes"
+    said = ""
+    if encoding == "auto":
+        encoding, said = _encoding(path, values, words, questions)
+    if encoding == "coded":
+        low, high = np.nanmin(values), np.nanmax(values)
+        return _certain((values - low) / (high - low)), "bits", said
+    limits = {"bits": (0.0, 1.0), "probabilities": (0.0, 1.0), "percentages": (0.0, 100.0)}.get(encoding)
+    if limits is not None:
+        outside = (values < limits[0]) | (values > limits[1])
+        if encoding == "bits":
+            outside |= ~words & (values > 0) & (values < 1)
+        if outside.any():
+            row, column = np.argwhere(outside)[0]
+            raise UserError(
+                f"{path}: column {questions.names[column]!r} holds {values[row, column]:g} for animal {row}, which is "
+                f"none of the {encoding}; choose another --encoding, or --threshold, --missing or --drop-column"
+            )
+    if encoding == "bits":
+        return _certain(values), "bits", said or "read as bits"
+    if encoding == "margins":
+        return np.where(words, _certain(values), values), "margins", said or "read as margins"
+    share = values / (100 if encoding == "percentages" else 1)
+    with np.errstate(divide="ignore"):
+        odds = np.log(share) - np.log1p(-share)
+    margin = np.clip(odds, -CERTAIN, CERTAIN)
+    return np.where(words, _certain(values), margin), "margins", said or f"read as {encoding}, as log-odds"
+
+
+def _certain(bits: np.ndarray) -> np.ndarray:
+    """Margins of answers that are only known as yes (1), no (0) or a tie (0.5)."""
+    return (2 * bits - 1) * float(CERTAIN)
+
+
+def _encoding(path: Path, values: np.ndarray, words: np.ndarray, questions: Pool) -> tuple[str, str]:
+    """What a whole table's numbers are, and how to say it. Raises UserError where columns differ or none fits."""
+    kinds = [
+        _kind(values[:, c][~np.isnan(values[:, c])], words[:, c][~np.isnan(values[:, c])])
+        for c in range(values.shape[1])
+    ]
+    found = Counter(kind for kind in kinds if kind)
+    known = values[~np.isnan(values) & ~words]
+    least, most = (known.min(), known.max()) if known.size else (0.0, 1.0)
+
+    def refuse(kind: str, why: str) -> UserError:
+        column = kinds.index(kind)
+        held = np.unique(values[:, column][~np.isnan(values[:, column])])
+        shown = ", ".join(f"{value:g}" for value in held[:4]) + (", …" if held.size > 4 else "")
+        name = questions.names[column] if column < len(questions) else str(column)
+        return UserError(
+            f"{path}: column {name[:60]!r} holds {shown}{why}; settle it with --encoding, --threshold X (above it is "
+            f"yes), --yes and --no, --missing, or --drop-column"
+        )
+
+    if set(found) <= {"words", "bits", "ones"}:
+        return "bits", "read as yes/no" if not known.size else "read as bits"
+    if set(found) <= {"coded", "ones"} and (least, most) == (1, 2):
+        return "coded", "read as coded 1 = no, 2 = yes (else say --yes 1 --no 2)"
+    if set(found) <= {"signs", "ones"} and not (known == 0).any() and (least, most) == (-1, 1):
+        return "coded", "read as coded -1 = no, 1 = yes"
+    if set(found) <= {"signs", "bits", "ones", "words"}:
+        raise refuse(
+            "signs",
+            " beside 0 and 1: -1 may be a missing answer (--missing=-1), or a no with 0 for a tie (--encoding margins)",
+        )
+    bits = found["bits"] + found["words"] + found["ones"]
+    real = found["margins"] + found["positive"]
+    if least >= 0 and most <= 1:
+        if found["shares"] >= bits and not found["words"]:
+            return "probabilities", "read as probabilities, as log-odds margins"
+        raise refuse("shares", " in a table of yes and no")
+    if not found["margins"]:
+        odd = next(kind for kind in ("counts", "positive", "coded", "shares") if found[kind])
+        if bits >= found[odd] and bits:
+            raise refuse(odd, " in a table of yes and no: a count or a measure?")
+        raise refuse(
+            odd, ", and no value of the table is below zero: percentages, counts, or margins that are all a yes?"
+        )
+    if bits + found["coded"] + found["counts"] > real + found["shares"]:
+        raise refuse("margins", " in a table of yes and no")
+    for kind in ("words", "bits", "coded", "counts", "signs"):
+        if found[kind]:
+            raise refuse(kind, " in a table of margins")
+    spread = [
+        c for c, kind in enumerate(kinds)
+        if kind == "shares" and np.nanmin(values[:, c]) < 0.25 and np.nanmax(values[:, c]) > 0.75
+    ]  # fmt: skip
+    if spread:
+        kinds[spread[0]] = "spread"
+        raise refuse("spread", ", all from 0 to 1, in a table of margins: probabilities?")
+    if most <= 0:
+        raise refuse(
+            "margins", ", and no value of the table is above zero: log-probabilities, or margins that are all a no?"
+        )
+    return "margins", "read as margins"
+
+
+def _kind(known: np.ndarray, words: np.ndarray) -> str:
+    """What a column's answers may be: '' where it says nothing."""
+    if known.size == 0:
+        return ""
+    if words.all():
+        return "words"
+    numbers = known[~words]
+    if (numbers == 1).all():
+        return "ones"
+    if np.isin(numbers, (0, 1)).all():
+        return "bits"
+    if np.isin(numbers, (1, 2)).all():
+        return "coded"
+    if np.isin(numbers, (-1, 0, 1)).all():
+        return "signs"
+    if (numbers < 0).any():
+        return "margins"
+    if (numbers == np.round(numbers)).all():
+        return "counts"
+    return "shares" if numbers.max() <= 1 else "positive"
