@@ -33,13 +33,13 @@ from env.cabinet.rules import limit
 from env.errors import PackageWarning
 from env.identification.belief import DEFAULT_DOUBT, Assumed
 from env.identification.observation import Shortlist
-from env.identification.package import Package, load_package
+from env.identification.package import Candidates, Package, load_package
 from env.identification.synth import Kind, write_package
 from export.cabinet.command import COST, bases, exported, improved, measured_platform
 from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
-from export.cabinet.evaluate import measure
+from export.cabinet.evaluate import measure, walked
 from export.cabinet.graph import graph_to_json
-from export.cabinet.score import expected, walk
+from export.cabinet.score import expected
 from games.cabinet import Cabinet
 
 OFFICIAL_SIZE = (1472, 559)
@@ -91,7 +91,7 @@ def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: f
         for name, package in (("embedded", load_package()), ("synthetic 1,472 x 559", full)):
             ids = package.split("hidden")
             sharp = graph_of(agent, package, 0.0, improve_seconds, console)[1]
-            score = 100 * float(walked(sharp, package, ids).score.mean())
+            score = 100 * float(walked(sharp, Candidates(package, ids)).score.mean())
             line(f"graph, noise 0, {name} (limit {limit(len(ids)):.3f})", limit(len(ids)) - 0.3, score)
         begun = time.monotonic()
         _, robust_graph = graph_of(agent, full, 0.1, improve_seconds, console)

@@ -79,7 +79,7 @@ def test_help_explains_every_flag_and_exits_with_zero(command: str, capsys: Capt
     target = wilkins._target(command)
     for flag in target.__annotations__:
         if flag not in ("return", "table"):
-            assert f"--{flag}" in text
+            assert f"--{flag.replace('_', '-')}" in text
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def harm_nothing(folder: Path) -> None:
         (harm_nothing, "t.csv", None, r"the table is missing: no file .*t\.csv"),
         (harm_nothing, "t.npy", b"\x93NUMPY\x01\x00", r"t\.npy: not a readable NumPy file"),
         (harm_nothing, "t.npz", b"PK\x03\x04", r"t\.npz: not a readable NumPy archive"),
-        (harm_nothing, "t.txt", b"", r"unknown kind of table"),
+        (harm_nothing, "t.doc", b"", r"unknown kind of table"),
     ],
     ids=lambda value: value.__name__ if callable(value) else None,
 )

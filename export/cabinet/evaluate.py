@@ -173,7 +173,7 @@ def measure(graph: Graph, hidden: Candidates, assumed: Assumed, frozen: Matrix |
 
     Raises UserError for a policy that can name none of them, or a frozen platform without them.
     """
-    package, animals, split = hidden.package, hidden.ids, hidden.choice
+    animals, split = hidden.ids, hidden.choice
     unnamed = require_named(graph, hidden)
     solved_on, calls = call_distribution(graph, assumed.p_yes(hidden.margin, hidden.missing), animals)
     mean = Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)

@@ -19,10 +19,11 @@ from env.errors import UserError
 from env.files import write_whole
 from env.identification.belief import FLOOR, Assumed, doubted
 from env.identification.matrix import Curve
-from env.identification.package import AnswerModel, Package
+from env.identification.package import AnswerModel, Candidates, Package
+from export.cabinet.evaluate import walked
 from export.cabinet.graph import Graph, read_graph
 from export.cabinet.record import spoken, world_of
-from export.cabinet.score import expected, walk
+from export.cabinet.score import expected
 from export.page.template import filled
 
 NOISE_LEVELS = (0.0, 0.05, 0.10, 0.20, 0.30)
@@ -164,7 +165,7 @@ def page_data(
                 "calls": _base64(at_noise.calls, "<f4"),
                 "score": _base64(at_noise.score, "<f4"),
                 "curve": [round(100 * float(outcome.score.mean()), 4) for outcome in outcomes],
-                "measured": round(100 * float(walked(graph, package, candidates).score.mean()), 4),
+                "measured": round(100 * float(walked(graph, Candidates(package, candidates)).score.mean()), 4),
             }
         )
     return {

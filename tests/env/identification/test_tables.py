@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from env.errors import UserError
-from env.identification.matrix import CERTAIN
+from env.identification.belief import answer_probability
+from env.identification.matrix import CERTAIN, with_provenance
 from env.identification.pools import Pool, make_pool
 from env.identification.tables import Reading, read_table
 from tests.env.identification.test_matrix import (
@@ -31,6 +32,7 @@ from tests.env.identification.test_matrix import (
     provenance,
     stored,
 )
+from wilkins import main
 
 MARGINS = Reading(encoding="margins")
 
@@ -415,3 +417,28 @@ def test_a_spreadsheet_without_its_reader_is_one_line(tmp_path: Path, monkeypatc
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'wilkins\[tables\]'"):
         read_table(placed(tmp_path, "t.xlsx", b"PK"), ZOO, ASKED)
+
+
+def test_a_missing_answer_may_go_either_way_as_often_as_the_others_do(tmp_path: Path) -> None:
+    matrix = read_table(placed(tmp_path, "t.csv", with_column(0, [1, 0, "", 0, 0, 1, 0, ""])), ZOO, ASKED)
+    np.testing.assert_allclose(matrix.missing_rate, [2 / 6, 4 / 8, 3 / 8])
+    told = with_provenance(matrix, missing_rate=0.9)
+    np.testing.assert_array_equal(told.missing_rate, [0.9] * 3)
+    for noise in (0.0, 0.1):
+        p_yes = answer_probability(matrix.signed_margin(), noise, floor=0.0, missing=matrix.missing_rate)
+        np.testing.assert_allclose(p_yes[[2, 7], 0], 1 / 3)
+        np.testing.assert_array_equal(p_yes[matrix.measured] > 0.5, matrix.answer[matrix.measured] == 1)
+
+
+def test_a_table_with_holes_is_played_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "zoo"
+    folder.mkdir()
+    for kind, names in (("animals", ZOO.names), ("questions", ASKED.names)):
+        (folder / f"{kind}_pool.txt").write_text("\n".join(names) + "\n")
+    (folder / "dev.csv").write_text("animal\ntrout\n")
+    (folder / "test1.csv").write_text("animal\nhornet\n")
+    content = with_column(0, [1, 0, 0, 0, "NA", 1, "", 0])
+    assert main(["import-matrix", str(placed(tmp_path, "t.csv", content)), "--package", str(folder)]) == 0
+    assert "2 missing answers may go either way" in capsys.readouterr().out
+    assert main(["baselines", "--package", str(folder), "--noise", "0.1"]) == 0
+    assert "2 of 18 answers of the hidden split are missing" in capsys.readouterr().err
