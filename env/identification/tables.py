@@ -414,7 +414,7 @@ def _margins(
     path: Path, values: np.ndarray, words: np.ndarray, questions: Pool, reading: Reading
 ) -> tuple[np.ndarray, str, str]:
     """Margins float64 [animals, questions], the encoding's name, and the line that says how answers were read."""
-    encoding = reading.encoding
+    encoding: str = reading.encoding
     if reading.yes or reading.no:
         return _certain(values), "bits", f"read as --yes {', '.join(reading.yes)} and --no {', '.join(reading.no)}"
     if reading.threshold is not None:
