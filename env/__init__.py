@@ -13,3 +13,4 @@ gymnasium.register(
     entry_point="env.arc.environment:ArcEditorEnv",
     vector_entry_point="env.arc.vector:ArcEditorVectorEnv",
 )
+gymnasium.register(id="wilkins/Keywords-v0", entry_point="env.keywords.environment:KeywordsEnv")

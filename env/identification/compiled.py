@@ -140,29 +140,23 @@ def shortlist(gain: np.ndarray, asked: np.ndarray, ask_ids: np.ndarray) -> int:
 
 @compiled()
 def look_ahead(
-    ids: np.ndarray,
     weight: np.ndarray,
-    table: np.ndarray,
-    ask_ids: np.ndarray,
+    yes: np.ndarray,
     listed: int,
     next_gain: np.ndarray,
     hits: np.ndarray,
 ) -> None:
-    """What each of the first `listed` questions leads to, over a belief `weight` on candidates `ids`.
+    """What each of `listed` questions leads to, over a belief `weight` on as many candidates as `yes` has rows.
 
+    `yes` float32 [candidates, 2 * listed] holds P(yes) of each question, then the entropy of the answer.
     Fills `next_gain` float32 [asks], the expected information gain of the best listed question after the
     answer, and `hits` float32 [asks, 2], the chance that the next guess, and one of the next two, is right.
     """
-    questions = table.shape[1] // 2
-    size = ids.size
-    yes = np.empty((size, 2 * listed), np.float32)  # P(yes) of the listed questions, then their entropy
+    size = weight.size
     first = np.empty((listed, size), np.float32)  # posterior, and a yes to the first question
     total = np.zeros(2 * listed, np.float32)
     for m in range(size):
-        row = table[ids[m]]
         for k in range(listed):
-            yes[m, k] = row[ask_ids[k]]
-            yes[m, listed + k] = row[questions + ask_ids[k]]
             first[k, m] = weight[m] * yes[m, k]
         for j in range(2 * listed):
             total[j] += weight[m] * yes[m, j]
@@ -204,6 +198,88 @@ def look_ahead(
 
 
 @compiled()
+def describe_listed(
+    likely: np.ndarray,
+    focus: np.ndarray,
+    yes: np.ndarray,
+    p_yes: np.ndarray,
+    gain: np.ndarray,
+    listed: int,
+    left: int,
+    budget: int,
+    noise: float,
+    state: np.ndarray,
+    asks: np.ndarray,
+    ask_ids: np.ndarray,
+    guesses: np.ndarray,
+    guess_ids: np.ndarray,
+) -> None:
+    """Features of a belief and of what is listed, into `state`, `asks`, `guesses`; `guess_ids` are places in `likely`.
+
+    `likely` float32 is the posterior of the candidates that matter, `focus` the places of the likeliest, falling;
+    `yes` float32 [focus, 2 * listed] their P(yes) of the first `listed` of `ask_ids`, then the answers' entropy.
+    """
+    focused = focus.size
+    top = likely[focus]
+    next_gain, hits = np.zeros(asks.shape[0], np.float32), np.zeros((asks.shape[0], 2), np.float32)
+    if listed > 0:
+        look_ahead(top, yes, listed, next_gain, hits)
+    best = most = np.float32(0)
+    for k in range(listed):
+        best = max(best, gain[ask_ids[k]])
+        most = max(most, gain[ask_ids[k]] + next_gain[k])
+    second = min(1, focused - 1)
+    asks[:] = 0
+    for k in range(listed):
+        q = ask_ids[k]
+        two_step = gain[q] + next_gain[k]
+        asks[k, 0] = gain[q]
+        asks[k, 1] = best - gain[q]
+        asks[k, 2] = abs(2 * p_yes[q] - 1)
+        asks[k, 4] = two_step
+        asks[k, 5] = most - two_step
+        asks[k, 6] = hits[k, 0]
+        asks[k, 7] = hits[k, 1]
+        asks[k, 8] = abs(2 * yes[0, k] - 1)
+        asks[k, 9] = abs(yes[0, k] - yes[second, k])
+    if listed > 0:
+        chosen, unsure = p_yes[ask_ids[:listed]], np.empty(listed, np.float32)
+        _binary_entropy(chosen, unsure, np.empty((4, listed), np.float32))
+        for k in range(listed):
+            asks[k, 3] = 1 - (unsure[k] - asks[k, 0])
+    bits = square = np.float32(0)
+    logs = np.empty((4, likely.size), np.float32)
+    for i in range(likely.size):
+        logs[0, i] = max(likely[i], _TINY)
+    _log2(logs[0], logs[1], logs[2], logs[3])
+    for i in range(likely.size):
+        bits -= likely[i] * logs[1, i]
+        square += likely[i] * likely[i]
+    state[0] = left / budget
+    state[1] = bits / 10
+    state[2] = (bits - left) / 10
+    state[3] = best
+    state[4] = min(bits / max(best, np.float32(0.05)) / budget, np.float32(2))
+    state[5] = noise
+    state[6] = top.sum()
+    state[7] = -np.log2(square) / 10
+    for rank in range(RANKS):
+        state[8 + rank] = top[rank] if rank < focused else 0
+    rest = _ONE
+    for rank in range(guess_ids.size):
+        guess_ids[rank] = -1
+        guesses[rank] = 0
+        if rank < focused:
+            rest -= top[rank]
+            guess_ids[rank] = focus[rank]
+            guesses[rank, 0] = top[rank]
+            guesses[rank, 1] = np.log(max(top[rank], np.float32(1e-6))) / 5
+            guesses[rank, 2] = top[rank] / top[0]
+            guesses[rank, 3] = rest
+            guesses[rank, 4] = rank == 0
+
+
+@compiled()
 def describe(
     ids: np.ndarray,
     weight: np.ndarray,
@@ -233,64 +309,31 @@ def describe(
     places = np.empty(min(width, ids.size), np.int64)
     likely = weight.astype(np.float32)
     focused = largest(likely, 0.0, places)
-    focus = ids[places[:focused]]
-    top = likely[places[:focused]]
-    next_gain, hits = np.zeros(asks.shape[0], np.float32), np.zeros((asks.shape[0], 2), np.float32)
-    if listed > 0:
-        look_ahead(focus, top, table, ask_ids, listed, next_gain, hits)
-    best = most = np.float32(0)
-    for k in range(listed):
-        best = max(best, gain[ask_ids[k]])
-        most = max(most, gain[ask_ids[k]] + next_gain[k])
-    first, second = focus[0], focus[min(1, focused - 1)]
-    asks[:] = 0
-    for k in range(listed):
-        q = ask_ids[k]
-        two_step = gain[q] + next_gain[k]
-        asks[k, 0] = gain[q]
-        asks[k, 1] = best - gain[q]
-        asks[k, 2] = abs(2 * p_yes[q] - 1)
-        asks[k, 4] = two_step
-        asks[k, 5] = most - two_step
-        asks[k, 6] = hits[k, 0]
-        asks[k, 7] = hits[k, 1]
-        asks[k, 8] = abs(2 * table[first, q] - 1)
-        asks[k, 9] = abs(table[first, q] - table[second, q])
-    if listed > 0:
-        chosen, unsure = p_yes[ask_ids[:listed]], np.empty(listed, np.float32)
-        _binary_entropy(chosen, unsure, np.empty((4, listed), np.float32))
+    yes = np.empty((focused, 2 * listed), np.float32)
+    for m in range(focused):
+        row = table[ids[places[m]]]
         for k in range(listed):
-            asks[k, 3] = 1 - (unsure[k] - asks[k, 0])
-    bits = square = np.float32(0)
-    logs = np.empty((4, ids.size), np.float32)
-    for i in range(ids.size):
-        logs[0, i] = max(likely[i], _TINY)
-    _log2(logs[0], logs[1], logs[2], logs[3])
-    for i in range(ids.size):
-        bits -= likely[i] * logs[1, i]
-        square += likely[i] * likely[i]
-    state[0] = left / budget
-    state[1] = bits / 10
-    state[2] = (bits - left) / 10
-    state[3] = best
-    state[4] = min(bits / max(best, np.float32(0.05)) / budget, np.float32(2))
-    state[5] = noise
-    state[6] = top.sum()
-    state[7] = -np.log2(square) / 10
-    for rank in range(RANKS):
-        state[8 + rank] = top[rank] if rank < focused else 0
-    rest = _ONE
+            yes[m, k] = row[ask_ids[k]]
+            yes[m, listed + k] = row[questions + ask_ids[k]]
+    describe_listed(
+        likely,
+        places[:focused],
+        yes,
+        p_yes,
+        gain,
+        listed,
+        left,
+        budget,
+        noise,
+        state,
+        asks,
+        ask_ids,
+        guesses,
+        guess_ids,
+    )
     for rank in range(guess_ids.size):
-        guess_ids[rank] = -1
-        guesses[rank] = 0
-        if rank < focused:
-            rest -= top[rank]
-            guess_ids[rank] = focus[rank]
-            guesses[rank, 0] = top[rank]
-            guesses[rank, 1] = np.log(max(top[rank], np.float32(1e-6))) / 5
-            guesses[rank, 2] = top[rank] / top[0]
-            guesses[rank, 3] = rest
-            guesses[rank, 4] = rank == 0
+        if guess_ids[rank] >= 0:
+            guess_ids[rank] = ids[guess_ids[rank]]
 
 
 @compiled()

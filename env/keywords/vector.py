@@ -1,0 +1,174 @@
+"""Many games at once for the trainer: a Stable-Baselines3 VecEnv. Plays as `KeywordsEnv` does, game by game."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from env.identification.observation import Observation, Shortlist, rows
+from env.keywords.belief import Noise, Transcript
+from env.keywords.comparison import ROUNDS
+from env.keywords.environment import SHORTLIST, assumed, drawn_from, hidden_keyword, partner_of
+from env.keywords.observation import observation_space, observe
+from env.keywords.rules import SCALE, reward
+from env.keywords.world import SHARES, Partner, World
+
+_STATE = ("asked", "said", "guessed", "row", "keyword", "turn")
+
+
+class KeywordsVecEnv(VecEnv):
+    """`games` games in step. A finished game starts anew at once, its last observation kept in its info.
+
+    Arguments as in `KeywordsEnv`. Seeded with s, game i plays as a `KeywordsEnv` reset with seed s + i does.
+    """
+
+    render_mode: str | None = None
+
+    def __init__(
+        self,
+        world: World | str | None,
+        games: int,
+        partner: Partner | tuple[float, float] = 0.1,
+        noise: Partner | Noise | None = None,
+        shares: tuple[float, ...] = SHARES,
+        assumed_shares: tuple[float, ...] | None = None,
+        outside: float = 0.0,
+        shortlist: Shortlist = SHORTLIST,
+    ):
+        self.belief = assumed(world, partner, noise, shares if assumed_shares is None else assumed_shares)
+        self.world = self.belief.world
+        self.partner, self.outside, self.shortlist = partner, outside, shortlist
+        self.prior = drawn_from(self.world, shares)
+        self.keywords, self.questions = self.world.answers.shape
+        self._random = [np.random.default_rng() for _ in range(games)]
+        super().__init__(
+            games,
+            observation_space(shortlist, self.questions, self.keywords),
+            spaces.Discrete(self.questions + self.keywords),
+        )
+        empty = Transcript.empty(games)
+        self._asked, self._said, self._guessed = empty.asked, empty.said, empty.guessed
+        self._row = np.zeros((games, self.questions), dtype=bool)
+        self._keyword = np.zeros(games, dtype=np.int64)
+        self._turn = np.zeros(games, dtype=np.int64)
+
+    def reset(self) -> Observation:
+        """Start every game anew, with the seeds given by `seed` if any."""
+        for game, seed in enumerate(self._seeds):
+            if seed is not None:
+                self._random[game] = np.random.Generator(np.random.PCG64(seed))
+        self._reset_seeds()
+        self._start(np.arange(self.num_envs))
+        return self._observe()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take one action a game, int [games]; raises ValueError for one outside the action space."""
+        chosen, size = np.asarray(actions).reshape(self.num_envs), self.questions + self.keywords
+        if chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= size)).any():
+            raise ValueError(f"actions must be integers in 0..{size - 1}, got {chosen.tolist()}")
+        self._actions = chosen.astype(np.int64)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Observations, rewards float32 [games], ends bool [games], and an info a game."""
+        actions, number = self._actions, self._turn // 2
+        guessing, question = self._turn % 2 == 1, actions < self.questions
+        fresh = ~(self._asked == actions[:, None]).any(axis=1)
+        asks = np.flatnonzero(~guessing & question & fresh)
+        self._asked[asks, number[asks]] = actions[asks]
+        self._said[asks, number[asks]] = self._row[asks, actions[asks]]
+        guess = actions - self.questions
+        solved = guessing & (guess == self._keyword) & ~question
+        wrong = np.flatnonzero(guessing & ~question & ~solved)
+        self._guessed[wrong, number[wrong]] = guess[wrong]
+        self._turn += 1
+        ends = solved | (self._turn == 2 * ROUNDS)
+        rewards = np.zeros(self.num_envs, np.float32)
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        over = np.flatnonzero(ends)
+        if over.size:
+            last = self._observe()
+            for game in over.tolist():
+                won_in = int(number[game]) + 1
+                paid = reward(won_in if solved[game] else None)
+                rewards[game] = SCALE * paid
+                infos[game] = {
+                    "terminal_observation": rows(last, game),
+                    "TimeLimit.truncated": False,
+                    "round": won_in,
+                    "solved": bool(solved[game]),
+                    "reward": paid,
+                    "episode": {"r": float(rewards[game]), "l": int(self._turn[game]), "t": 0.0},
+                }
+            self._start(over)
+        return self._observe(), rewards, ends, infos
+
+    def _start(self, games: np.ndarray) -> None:
+        for game in games:
+            random = self._random[game]
+            partner = partner_of(self.partner, random)
+            keyword, row = hidden_keyword(self.world, partner, self.prior, self.outside, random)
+            self._keyword[game], self._row[game] = keyword, row
+        self._asked[games], self._said[games], self._guessed[games] = -1, False, -1
+        self._turn[games] = 0
+
+    def _observe(self) -> Observation:
+        turn = np.minimum(self._turn, 2 * ROUNDS - 1)
+        seen = Transcript(self._asked, self._said, self._guessed)
+        return observe(self.belief, seen, turn // 2, turn % 2 == 1, self.shortlist)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the running games are, generators included; `restore` brings it back."""
+        generators = json.dumps([random.bit_generator.state for random in self._random])
+        return {**{name: getattr(self, f"_{name}").copy() for name in _STATE}, "generators": np.array(generators)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> Observation:
+        """Go on from what `state` gave; returns the observations there. Raises ValueError for another set of games."""
+        for name in _STATE:
+            if state[name].shape != getattr(self, f"_{name}").shape:
+                raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
+        for name in _STATE:
+            setattr(self, f"_{name}", state[name].copy())
+        for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
+            random.bit_generator.state = generator
+        return self._observe()
+
+    def action_masks(self) -> np.ndarray:
+        """What each turn is for and was not done before, bool [games, questions + keywords]."""
+        mask = np.zeros((self.num_envs, self.questions + self.keywords), dtype=bool)
+        guessing = self._turn % 2 == 1
+        mask[guessing, self.questions :] = True
+        mask[~guessing, : self.questions] = True
+        for done, first in ((self._asked, 0), (self._guessed, self.questions)):
+            game, number = np.nonzero(done >= 0)
+            mask[game, first + done[game, number]] = False
+        return mask
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """The one method that a maskable algorithm asks for: `action_masks`, a row a game."""
+        if method_name != "action_masks":
+            raise AttributeError(f"the games have no method {method_name!r} of their own")
+        return list(self.action_masks()[list(self._get_indices(indices))])
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute shared by all games, repeated for each."""
+        value = getattr(self, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Not offered: the games share one world."""
+        raise AttributeError(f"{attr_name!r} cannot be set game by game")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
+        """No game is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def close(self) -> None:
+        """Nothing to release."""
