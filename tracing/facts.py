@@ -477,7 +477,8 @@ NEGATABLE: dict[Part, str] = {
 SWAPS: dict[Part, tuple[str, str]] = {
     # (swaps to frequent words, swaps to rare words)
     "development": (
-        "people women; week month; cost time; input output; first second; returns takes; value name; function class",
+        "people women; week month; cost time; input output; first second; returns takes; value name; function class; size length; index key; "
+        "node point; left right; method function; row column; given used; string text; default optional; start end; variable object; called used",
         "array lattice; object parcel; number quota; error mishap; default habitual; method ritual; family dynasty; work toil; string ribbon; "
         "dimension facet; result verdict; coffee cocoa",
     ),
