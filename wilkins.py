@@ -43,6 +43,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
+    "bench keywords": (
+        "agents.keywords.bench:bench_keywords",
+        "win rates of LLM 20 Questions in paired games, and times",
+    ),
     "bench arc": ("env.arc.bench:bench_editor", "steps a second of the grid editor against ARCLE"),
     "bench tracing": ("tracing.bench:bench_tracing", "precision, time and memory of error tracing on unseen corpora"),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
