@@ -13,8 +13,11 @@ import tyro
 from rich.console import Console
 
 from agents import trainer
+from agents.arc.run import DEFAULTS as ARC_DEFAULTS
+from agents.arc.run import ArcSettings
 from agents.cabinet.run import CabinetSettings, package_place
 from agents.trainer import Game, Settings, resumed
+from games.arc import Arc
 from games.cabinet import Cabinet
 
 
@@ -35,13 +38,28 @@ def train(
     return main_job(game, settings)
 
 
-def main_job(game: Game, settings: Settings) -> int:
-    """Train and teach with evaluations on the way, then export; the exit code."""
+def train_arc(
+    grids: Annotated[ArcSettings, tyro.conf.arg(name="")] = ArcSettings(),
+    settings: Annotated[Settings, tyro.conf.arg(name="")] = ARC_DEFAULTS,
+) -> int:
+    """Train an agent that says which step to try next on a task of coloured grids.
+
+    Writes runs/NAME/: config.json, checkpoints, TensorBoard curves, and agent.npz. Ctrl-C saves and says how to go on.
+    """
+    if settings.resume is not None:
+        settings, grids = resumed(settings, ArcSettings, Arc.name)
+    return main_job(Arc(grids), settings, "train arc")
+
+
+def main_job(game: Game, settings: Settings, command: str = "train") -> int:
+    """Train and teach with evaluations on the way, then export; the exit code. `command`: how the user says this."""
     console = Console()
     run, finished = trainer.train(game, settings, console)
     if not finished:
         steps = 0 if (record := run.record()) is None or record.last is None else record.last.steps
-        console.print(f"stopped after {steps:,} steps; go on with: wilkins train --resume {run.folder}", soft_wrap=True)
+        console.print(
+            f"stopped after {steps:,} steps; go on with: wilkins {command} --resume {run.folder}", soft_wrap=True
+        )
         return 130
     game.export(run, console)
     console.print(f"curves      tensorboard --logdir {run.folder.parent}", soft_wrap=True)

