@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.arc.guide import SHIPPED, Network, Trained
-from agents.arc.search import Guide, Unguided
+from agents.arc.search import Guide, Search, Unguided
 from agents.arc.solving import Effort, solve_all, trial
 from env.arc import editor
 from env.arc.bench import bench_editor
@@ -100,6 +100,16 @@ class _Bench:
         self.met = self.met and found >= bar
         self.say(f"bar: {what}: {found:.4g} of {bar:.4g}: {'reached' if found >= bar else 'NOT reached'}")
 
+    def solved(self, title: str, tasks: Sequence[Task], guide: Guide, effort: Effort) -> list[tuple[Task, Search]]:
+        """Search every task, and show how far that is."""
+        found: list[tuple[Task, Search]] = []
+        with self.console.status(title) as status:
+            for each in solve_all(tasks, guide, effort, self.workers):
+                found.append(each)
+                explained = sum(search.verified for _, search in found)
+                status.update(f"{title}: {len(found)} of {len(tasks)} searched, {explained} explained")
+        return found
+
     def editor(self, arcle_python: Path | None, named: bool) -> None:
         """Speed of the editor as environment, where its peer is there."""
         if arcle_python is None and not named:
@@ -121,7 +131,7 @@ class _Bench:
         """Unseen instances of generated families."""
         # Seeds that no training uses: those begin at 0.
         tasks = [family.instance(1_000_000 + k) for family in families for k in range(number)]
-        found = list(solve_all(tasks, self.guide, self.effort, self.workers))
+        found = self.solved(f"families {title}", tasks, self.guide, self.effort)
         table = Table("family", "solved", box=None)
         total = 0
         for place, family in enumerate(families):
@@ -137,8 +147,8 @@ class _Bench:
         """Steps to the first program that reproduces the demonstrations, with and without the policy."""
         effort = Effort(600.0, most, first=True)
         guided, unguided = (
-            np.array([search.first for _, search in solve_all(tasks, guide, effort, self.workers)], np.int64)
-            for guide in (self.guide, Unguided())
+            np.array([search.first for _, search in self.solved(f"nodes, {title}, {name}", tasks, guide, effort)], int)
+            for name, guide in (("policy", self.guide), ("unguided", Unguided()))
         )
         both = (guided > 0) & (unguided > 0)
         if not both.any():
@@ -157,7 +167,7 @@ class _Bench:
     def tasks(self, title: str, tasks: Sequence[Task]) -> int:
         """Published tasks, three trials; how many are right."""
         begun = time.monotonic()
-        found = list(solve_all(tasks, self.guide, self.effort, self.workers))
+        found = self.solved(title, tasks, self.guide, self.effort)
         trials = [trial(search, task) for task, search in found]
         spent = sum(search.seconds for _, search in found) / max(len(tasks), 1)
         solved = sum(bool(t) for t in trials)
