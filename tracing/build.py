@@ -9,7 +9,7 @@ from pathlib import Path
 
 from env.errors import UserError
 from env.files import write_whole
-from tracing import query
+from tracing.prepare import constants
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -20,6 +20,7 @@ LIBRARY = (
     "tracing/query.py",
     "tracing/query.c",
     "tracing/index.py",
+    "tracing/swaps.py",
     "tracing/prepare.py",
 )
 """What travels in lib/, each a copy of this project's own file."""
@@ -52,7 +53,7 @@ def build(out: Path) -> int:
     about = {
         "schema_version": SCHEMA_VERSION,
         "method": METHOD,
-        "configuration": configuration(),
+        "configuration": constants(),
         "artifacts": [
             {
                 "path": name,
@@ -65,12 +66,3 @@ def build(out: Path) -> int:
     write_whole(out / "submission.json", json.dumps(about, indent=1) + "\n")
     print(f"{out}: {len(files)} files; {out}/prepare.sh builds an index, {out}/run.sh answers from it")
     return 0
-
-
-def configuration() -> dict[str, object]:
-    """The method's constants, by name."""
-    return {
-        name: value
-        for name, value in vars(query).items()
-        if name.isupper() and isinstance(value, (int, float)) and not isinstance(value, bool)
-    }

@@ -16,16 +16,17 @@ from typing import Any
 from env.errors import UserError
 from env.files import whole_file
 from tracing.formats import Losses, Record, read_losses, read_pieces, read_records
-from tracing.query import ALTERNATIVES, END, INDEX, MAGIC, NONE, WORD, plain
+from tracing.query import END, INDEX, MAGIC, NONE, STEPS, WORD, plain
 from tracing.query import SECTIONS as _KINDS
+from tracing.swaps import swaps
 
 try:
     import numpy as np
 except ImportError:
     raise UserError("prepare needs numpy; install it for python3, or set PYTHON to one that has it") from None
 
-STEPS = 10
-"""Steps of quantised surprise in a nat."""
+ALTERNATIVES = 5
+"""Words that are looked at where the probe was surprised."""
 
 
 def build(data: Path, model: Path, index: Path, threads: int = 1) -> dict[str, int]:
@@ -41,7 +42,8 @@ def build(data: Path, model: Path, index: Path, threads: int = 1) -> dict[str, i
     arrays, starts = _words(records)
     path = data / "losses.npz"
     losses = read_losses(str(path), len(records), len(pieces)) if path.exists() else None
-    arrays |= _surprise(records, arrays, starts, losses, pieces)
+    surprise, listed_at, listed, listed_losses = _surprise(records, arrays, starts, losses, pieces)
+    arrays |= {"surprise": surprise} | swaps(arrays, surprise, listed_at, listed, listed_losses)
     arrays |= _context(arrays)
     arrays |= _postings(arrays)
     arrays["piece_blob"], arrays["piece_offset"] = _blob(pieces)
@@ -112,8 +114,8 @@ def _surprise(
     starts: list[list[int]],
     losses: Losses | None,
     pieces: list[bytes],
-) -> dict[str, np.ndarray]:
-    """The probe's loss at each answer word, quantised, and the words it would rather have seen where it was surprised."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The probe's loss at each answer word, quantised; places where it was surprised, the words it would rather have seen where it was surprised."""
     stream = arrays["stream"]
     surprise = np.full(len(stream), NONE, np.uint8)
     positions: list[np.ndarray] = []
@@ -172,12 +174,13 @@ def _surprise(
         if alternatives and k < ALTERNATIVES:
             alternatives = [np.pad(a, ((0, 0), (0, ALTERNATIVES - k)), constant_values=-1) for a in alternatives]
             alternative_losses = [np.pad(a, ((0, 0), (0, ALTERNATIVES - k))) for a in alternative_losses]
-    return {
-        "surprise": surprise,
-        "alternative_at": np.concatenate(positions).astype(np.int32) if positions else np.zeros(0, np.int32),
-        "alternative": np.concatenate(alternatives).ravel().astype(np.int32) if positions else np.zeros(0, np.int32),
-        "alternative_loss": np.concatenate(alternative_losses).ravel() if positions else np.zeros(0, np.uint8),
-    }
+    none = np.zeros((0, ALTERNATIVES), np.int64)
+    return (
+        surprise,
+        np.concatenate(positions) if positions else np.zeros(0, np.int64),
+        np.concatenate(alternatives).astype(np.int64)[:, :ALTERNATIVES] if positions else none,
+        np.concatenate(alternative_losses)[:, :ALTERNATIVES] if positions else none,
+    )
 
 
 def align(text: bytes, pieces: list[bytes]) -> list[tuple[int, int]] | None:
@@ -207,7 +210,7 @@ def _context(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     size = len(arrays["word_offset"]) - 1
     total = len(stream)
     if not total:
-        return {"context": np.zeros(0, np.uint8), "usual_at": np.zeros(0, np.int32), "usual": np.zeros(0, np.int32)}
+        return {"context": np.zeros(0, np.uint8)}
     edge = size
     inside = np.zeros(total, bool)
     left = np.full(total, edge)
@@ -239,23 +242,7 @@ def _context(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     logarithm = np.log(from_left) + np.log(from_right) - np.log(chance)
     context = np.full(total, NONE, np.uint8)
     context[at] = np.clip(np.rint(-logarithm * STEPS / 2), 0, NONE - 1).astype(np.uint8)
-    # The usual word between two neighbours: the commonest middle of (l1, _, r1), where it is seen in two places or more.
-    frame = l1 * base + r1
-    order = np.lexsort((word, frame))
-    frames, words = frame[order], word[order]
-    new = np.r_[True, (frames[1:] != frames[:-1]) | (words[1:] != words[:-1])]
-    run = np.flatnonzero(new)
-    count = np.diff(np.r_[run, len(words)])
-    best_order = np.lexsort((-words[run], count, frames[run]))
-    run_frames = frames[run][best_order]
-    last = np.flatnonzero(np.r_[run_frames[1:] != run_frames[:-1], True])
-    frame_keys = run_frames[last]
-    best_word = words[run][best_order][last]
-    best_count = count[best_order][last]
-    where = np.searchsorted(frame_keys, frame)
-    usual, seen = best_word[where], best_count[where]
-    keep = (usual != word) & (seen >= 2)
-    return {"context": context, "usual_at": at[keep].astype(np.int32), "usual": usual[keep].astype(np.int32)}
+    return {"context": context}
 
 
 def _counts(keys: np.ndarray) -> np.ndarray:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from env.errors import UserError
 from env.files import write_whole
+from tracing import query
+from tracing.formats import MAX_QUERY_BYTES, MAX_RETURNED
 from tracing.query import INDEX
 
 HELPER = "query"
@@ -63,6 +65,19 @@ def prepare(data: Path, model: Path, index: Path) -> None:
     build(data, model, index)
 
 
+def constants() -> dict[str, int | float]:
+    """The numbers of the method, by name."""
+    values = {"MAX_RETURNED": MAX_RETURNED, "MAX_QUERY_BYTES": MAX_QUERY_BYTES} | vars(query)
+    return {name: value for name, value in values.items() if name.isupper() and type(value) in (int, float)}
+
+
+def definitions() -> list[str]:
+    """Flags of the C compiler that give query.c the constants and the layout of query.py."""
+    sections = ",".join(name.upper() for name, _ in query.SECTIONS)
+    values = [f"-D{name}={value!r}" for name, value in constants().items()]
+    return [*values, f"-DSECTION_NAMES={sections}", f'-DMAGIC="{query.MAGIC.decode()}"']
+
+
 def compile_helper(source: Path, target: Path) -> bool:
     """Compile query.c where a C compiler is there; says on standard error why not."""
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -72,7 +87,10 @@ def compile_helper(source: Path, target: Path) -> bool:
     began = time.monotonic()
     beside = target.with_suffix(".part")
     done = subprocess.run(
-        [compiler, *COMPILER_FLAGS, "-o", str(beside), str(source), "-lm"], capture_output=True, text=True, check=False
+        [compiler, *COMPILER_FLAGS, *definitions(), "-o", str(beside), str(source), "-lm"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         beside.unlink(missing_ok=True)

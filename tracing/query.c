@@ -11,17 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STREAM, RECORD, ANSWER, WORDS, WORD_AT, TABLE, POSTING_AT, POSTING, SURPRISE, ALT_AT, ALT, ALT_LOSS, CONTEXT,
-       USUAL_AT, USUAL, PIECES, PIECE_AT, IDS, ID_AT, PROMPT_COUNT, SECTIONS };
-enum { NONE = 255, COMMON = 8, RARE = 50, ALTERNATIVES = 3, ENOUGH_HOLDERS = 11, CANDIDATES = 5, MOST_RECORDS = 1500,
-       NEAR = 6, TOP = 10, MOST_FEATURES = 5 + 2 * NEAR };
-static const double FROM_SENTENCE = 1.0, FROM_PROMPT = 0.7, FROM_REST = 0.15;
-static const double IN_BOTH = 1.2, IN_SENTENCE = 1.0, IN_PROMPT = 0.8, IN_REST = 0.3;
-static const double ENOUGH = 10.0, DOUBT = 4.0, FLOOR_WEIGHT = 0.4, OVERLAP = 0.5, STRONG = 0.6, CONTEST_SCALE = 0.3;
-static const double FEATURE_WEIGHTS[6] = {1.0, 1.0, 0.5, 0.5, 0.5, 0.3};
-static const double SMOOTHING = 3.0, MOST_GAP = 4.0, USUAL_GAP = 2.0, GAP_SCALE = 0.5, UNLISTED = 1.0;
-static const double MOST_ODDS = 15.0, MOST_OWN = 6.0, LEAST_FIT = 4.0;
-static const double PROMPT_PENALTY = 1.0, SURPRISE_SCALE = 0.05, CONTEXT_SCALE = 0.03;
+/* The constants of query.py are macros that prepare.py hands to the compiler, SECTION_NAMES the order of its sections. */
+enum { SECTION_NAMES, SECTIONS };
 
 static const unsigned char *file;
 static const int32_t *ints[SECTIONS];
@@ -51,7 +42,7 @@ static void push(List *list, int item) {
 static unsigned char *whole(const char *path, size_t *size) {
     int handle = open(path, O_RDONLY);
     struct stat about;
-    if (handle < 0 || fstat(handle, &about) || !S_ISREG(about.st_mode) || about.st_size > (64 << 20)) unusual();
+    if (handle < 0 || fstat(handle, &about) || !S_ISREG(about.st_mode) || about.st_size > MAX_QUERY_BYTES) unusual();
     unsigned char *content = room((size_t)about.st_size + 1, 1);
     size_t done = 0;
     while (done < (size_t)about.st_size) {
@@ -69,7 +60,7 @@ static void open_index(const char *path) {
     struct stat about;
     if (handle < 0 || fstat(handle, &about) || about.st_size < 8 + 16 * SECTIONS) unusual();
     file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, handle, 0);
-    if (file == MAP_FAILED || memcmp(file, "WTRACE01", 8)) unusual();
+    if (file == MAP_FAILED || memcmp(file, MAGIC, 8)) unusual();
     uint64_t end = (uint64_t)about.st_size;
     for (int n = 0; n < SECTIONS; n++) {
         uint64_t entry[2];
@@ -79,7 +70,7 @@ static void open_index(const char *path) {
         ints[n] = (const int32_t *)(const void *)(file + entry[0]);
         sizes[n] = entry[1];
     }
-    records = (int)(sizes[RECORD] / 4) - 1;
+    records = (int)(sizes[RECORD_OFFSET] / 4) - 1;
 }
 
 /* The query's JSON: only what an ordinary writer makes of a query; all else is left to query.py. */
@@ -215,30 +206,31 @@ static int next_word(const Text *text, int *at) {
 static int number_of(const unsigned char *word, int size) {
     uint32_t value = 2166136261u;
     for (int n = 0; n < size; n++) value = (value ^ word[n]) * 16777619u;
-    uint32_t mask = (uint32_t)(sizes[TABLE] / 4) - 1;
-    for (uint32_t slot = value & mask; ints[TABLE][slot] >= 0; slot = (slot + 1) & mask) {
-        int number = ints[TABLE][slot];
-        int begin = ints[WORD_AT][number];
-        if (ints[WORD_AT][number + 1] - begin == size && !memcmp(bytes[WORDS] + begin, word, (size_t)size)) return number;
+    uint32_t mask = (uint32_t)(sizes[WORD_TABLE] / 4) - 1;
+    for (uint32_t slot = value & mask; ints[WORD_TABLE][slot] >= 0; slot = (slot + 1) & mask) {
+        int number = ints[WORD_TABLE][slot];
+        int begin = ints[WORD_OFFSET][number];
+        if (ints[WORD_OFFSET][number + 1] - begin == size && !memcmp(bytes[WORD_BLOB] + begin, word, (size_t)size)) return number;
     }
     return -1;
 }
 
-static int frequency(int word) { return ints[POSTING_AT][word + 1] - ints[POSTING_AT][word]; }
+static int frequency(int word) { return ints[POSTING_OFFSET][word + 1] - ints[POSTING_OFFSET][word]; }
 
 static int too_common(int word) {
     int64_t most = records > COMMON * RARE ? records : COMMON * RARE;
     return (int64_t)frequency(word) * COMMON > most;
 }
 
-static int slot_of(int section, int place) {
-    int low = 0, count = (int)(sizes[section] / 4), high = count;
+/* How often `second` follows `first` in answers. */
+static int pairs(int first, int second) {
+    int low = ints[PAIR_AT][first], end = ints[PAIR_AT][first + 1], high = end;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (ints[section][middle] < place) low = middle + 1;
+        if (ints[PAIR_WORD][middle] < second) low = middle + 1;
         else high = middle;
     }
-    return low < count && ints[section][low] == place ? low : -1;
+    return low < end && ints[PAIR_WORD][low] == second ? ints[PAIR_COUNT][low] : 0;
 }
 
 /* Spans: words one after another in `spans.item`, span n from span_at[n] to span_at[n + 1]. */
@@ -266,72 +258,14 @@ static int matches(const int *span, int length, int place) {
     return !memcmp(ints[STREAM] + place, span, (size_t)length * 4);
 }
 
-/* Counts of features, by open addressing. */
-typedef struct { uint64_t *key; int *count; uint64_t mask; uint64_t used; } Map;
-
-static Map new_map(void) {
-    Map map = {room(1 << 12, sizeof(uint64_t)), room(1 << 12, sizeof(int)), (1 << 12) - 1, 0};
-    return map;
-}
-
-static uint64_t slot_for(const Map *map, uint64_t key) {
-    uint64_t slot = (key * 0x9E3779B97F4A7C15u) >> 20 & map->mask;
-    while (map->key[slot] && map->key[slot] != key) slot = (slot + 1) & map->mask;
-    return slot;
-}
-
-static int count_of(const Map *map, uint64_t key) { return map->count[slot_for(map, key)]; }
-
-static void add(Map *map, uint64_t key) {
-    uint64_t slot = slot_for(map, key);
-    if (!map->key[slot]) {
-        if (2 * ++map->used > map->mask) {
-            Map larger = {room(4 * (map->mask + 1), sizeof(uint64_t)), room(4 * (map->mask + 1), sizeof(int)),
-                          4 * (map->mask + 1) - 1, map->used};
-            for (uint64_t n = 0; n <= map->mask; n++)
-                if (map->key[n]) {
-                    uint64_t to = slot_for(&larger, map->key[n]);
-                    larger.key[to] = map->key[n];
-                    larger.count[to] = map->count[n];
-                }
-            free(map->key);
-            free(map->count);
-            *map = larger;
-            slot = slot_for(map, key);
-        }
-        map->key[slot] = key;
-    }
-    map->count[slot]++;
-}
-
-static int context(const int *words, int place, int low, int high, uint64_t *features) {
-    uint64_t left = place > low ? (uint64_t)(words[place - 1] + 2) : 1;
-    uint64_t right = place + 1 < high ? (uint64_t)(words[place + 1] + 2) : 1;
-    uint64_t lefter = place - 1 > low ? (uint64_t)(words[place - 2] + 2) : 1;
-    uint64_t righter = place + 2 < high ? (uint64_t)(words[place + 2] + 2) : 1;
-    features[0] = left;
-    features[1] = (uint64_t)1 << 58 | right;
-    features[2] = (uint64_t)2 << 58 | lefter << 29 | left;
-    features[3] = (uint64_t)3 << 58 | right << 29 | righter;
-    features[4] = (uint64_t)4 << 58 | left << 29 | right;
-    int count = 5, begin = place - NEAR > low ? place - NEAR : low, end = place + 1 + NEAR < high ? place + 1 + NEAR : high;
-    for (int n = begin; n < end; n++) {
-        if (n == place) continue;
-        uint64_t feature = (uint64_t)5 << 58 | (uint64_t)(words[n] + 2);
-        int known = 0;
-        for (int k = 5; k < count; k++) known |= features[k] == feature;
-        if (!known) features[count++] = feature;
-    }
-    return count;
-}
-
-static double odds_of(const uint64_t *features, int count, const Map *here, const Map *there, int size, int other, int own) {
+static double odds_of(int word, int other, int left, int right) {
+    int size = ints[PLACE_COUNT][word], other_size = ints[PLACE_COUNT][other];
+    int theirs[2] = {left >= 0 ? pairs(left, other) : 0, pairs(other, right)};
+    int ours[2] = {left >= 0 ? pairs(left, word) : 0, pairs(word, right)};
     double total = 0.0;
-    for (int n = 0; n < count; n++) {
-        int theirs = count_of(there, features[n]), ours = count_of(here, features[n]) - own;
-        double pooled = SMOOTHING * (((theirs + ours) + 0.01) / (size + other));
-        double ratio = ((theirs + pooled) * ((size - own) + SMOOTHING)) / ((ours + pooled) * (other + SMOOTHING));
-        total += FEATURE_WEIGHTS[features[n] >> 58] * log(ratio);
+    for (int n = 0; n < 2; n++) {
+        double pooled = SMOOTHING * (((theirs[n] + ours[n]) + 0.01) / (size + other_size));
+        total += log(((theirs[n] + pooled) * (size + SMOOTHING)) / ((ours[n] + pooled) * (other_size + SMOOTHING)));
     }
     return total;
 }
@@ -346,117 +280,46 @@ static int descending(const void *a, const void *b) {
     return p < q ? -1 : p > q;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Holders in the order in which they are found, and their places. */
 static List holder, place_at, place_length, place_next, first_place, last_place;
 
+/* By record, how much better another word would fit; NULL where none is likely. */
 static double *contest(const List *answer_words) {
     if (span_at.count != 2 || spans.count != 1 || holder.count < ENOUGH_HOLDERS) return NULL;
-    int word = spans.item[0], vocabulary = (int)(sizes[WORD_AT] / 4) - 1;
-    List place = {0}, owner = {0};
-    for (int h = 0; h < holder.count; h++)
-        for (int n = first_place.item[h]; n >= 0; n = place_next.item[n]) {
-            push(&place, place_at.item[n]);
-            push(&owner, h);
-        }
-    double *tally = room((size_t)vocabulary, sizeof(double));
-    List candidate = {0};
-    for (int n = 0; n < place.count; n++) {
-        int at = place.item[n], surprise = bytes[SURPRISE][at], slot;
-        if (surprise != NONE && (slot = slot_of(ALT_AT, at)) >= 0)
-            for (int k = 0; k < ALTERNATIVES; k++) {
-                int other = ints[ALT][slot * ALTERNATIVES + k], loss = bytes[ALT_LOSS][slot * ALTERNATIVES + k];
-                if (other > 0 && other != word && surprise > loss) {
-                    double gap = (surprise - loss) / 10.0;
-                    if (tally[other] == 0.0) push(&candidate, other);
-                    tally[other] += gap < MOST_GAP ? gap : MOST_GAP;
-                }
-            }
-        if ((slot = slot_of(USUAL_AT, at)) >= 0 && ints[USUAL][slot] > 0) {
-            int other = ints[USUAL][slot];
-            if (tally[other] == 0.0) push(&candidate, other);
-            tally[other] += USUAL_GAP;
-        }
-    }
-    sorted_by = tally;
-    then_by = NULL;
-    if (candidate.count) qsort(candidate.item, (size_t)candidate.count, sizeof(int), descending);
-    uint64_t *features = room((size_t)place.count * MOST_FEATURES, sizeof(uint64_t));
-    int *feature_count = room((size_t)place.count, sizeof(int));
-    Map here = new_map();
-    for (int n = 0; n < place.count; n++) {
-        int record = holder.item[owner.item[n]];
-        uint64_t *own = features + (size_t)n * MOST_FEATURES;
-        feature_count[n] = context(ints[STREAM], place.item[n], ints[ANSWER][record], ints[RECORD][record + 1], own);
-        for (int k = 0; k < feature_count[n]; k++) add(&here, own[k]);
-    }
-    double *best = NULL, best_fit = LEAST_FIT;
-    uint64_t one[MOST_FEATURES];
-    for (int c = 0; c < candidate.count && c < CANDIDATES; c++) {
-        int other = candidate.item[c], count = 0, postings = frequency(other);
-        Map there = new_map();
-        for (int n = 0; n < postings; n += 1 + (postings - 1) / MOST_RECORDS) {
-            int record = ints[POSTING][ints[POSTING_AT][other] + n];
-            int low = ints[ANSWER][record], high = ints[RECORD][record + 1];
-            for (int at = low; at < high; at++)
-                if (ints[STREAM][at] == other) {
-                    count++;
-                    int found = context(ints[STREAM], at, low, high, one);
-                    for (int k = 0; k < found; k++) add(&there, one[k]);
-                }
-        }
-        double *odds = room((size_t)holder.count, sizeof(double)), *ordered = room((size_t)holder.count, sizeof(double));
-        char *seen = room((size_t)holder.count, 1);
-        for (int n = 0; n < place.count; n++) {
-            int at = place.item[n], h = owner.item[n];
-            double value = odds_of(features + (size_t)n * MOST_FEATURES, feature_count[n], &here, &there, place.count, count, 1);
-            int surprise = bytes[SURPRISE][at];
-            if (surprise != NONE) {
-                double gap = -UNLISTED;
-                int slot = slot_of(ALT_AT, at);
-                for (int k = 0; slot >= 0 && k < ALTERNATIVES; k++)
-                    if (ints[ALT][slot * ALTERNATIVES + k] == other) {
-                        gap = (surprise - bytes[ALT_LOSS][slot * ALTERNATIVES + k]) / 10.0;
-                        break;
-                    }
-                value += GAP_SCALE * gap;
-            }
-            if (value > MOST_ODDS) value = MOST_ODDS;
-            if (!seen[h] || value > odds[h]) odds[h] = value;
-            seen[h] = 1;
-        }
+    int word = spans.item[0], edge = (int)(sizes[PLACE_COUNT] / 4), best = -1;
+    double best_fit = LEAST_FIT;
+    for (int slot = ints[SWAP_AT][word]; slot < ints[SWAP_AT][word + 1]; slot++) {
+        int other = ints[SWAP_WORD][slot], asked = 0, total = 0;
         double own = 0.0;
-        int asked = 0;
-        for (int n = 0; n < answer_words->count; n++)
-            if (answer_words->item[n] == word) {
-                int found = context(answer_words->item, n, 0, answer_words->count, one);
-                double value = odds_of(one, found, &here, &there, place.count, count, 0);
-                if (!asked++ || value > own) own = value;
-            }
-        memcpy(ordered, odds, (size_t)holder.count * sizeof(double));
-        qsort(ordered, (size_t)holder.count, sizeof(double), ascending);
-        double total = 0.0;
-        for (int n = holder.count - TOP; n < holder.count; n++) total += ordered[n];
-        double fit = (own < MOST_OWN ? own : MOST_OWN) + total / TOP;
+        for (int n = 0; n < answer_words->count; n++) {
+            if (answer_words->item[n] != word) continue;
+            double value = odds_of(word, other, n ? answer_words->item[n - 1] : edge,
+                                   n + 1 < answer_words->count ? answer_words->item[n + 1] : edge);
+            if (!asked++ || value > own) own = value;
+        }
+        int begin = ints[SWAP_BEGIN][slot], top = ints[SWAP_BEGIN][slot + 1] - begin;
+        if (top > MAX_RETURNED) top = MAX_RETURNED;
+        for (int n = begin; n < begin + top; n++) total += bytes[SWAP_ODDS][n];
+        double prior = log((double)ints[PLACE_COUNT][other] / ints[PLACE_COUNT][word]);
+        double fit = (own < MOST_OWN ? own : MOST_OWN) + PRIOR_SCALE * (prior < 0.0 ? prior : 0.0) +
+                     (double)total / (SWAP_STEPS * top);
         if (fit > best_fit) {
-            best = odds;
+            best = slot;
             best_fit = fit;
         }
-        free(there.key);
-        free(there.count);
     }
-    return best;
+    if (best < 0) return NULL;
+    double *odds = room((size_t)records, sizeof(double));
+    for (int n = ints[SWAP_BEGIN][best]; n < ints[SWAP_BEGIN][best + 1]; n++)
+        odds[ints[SWAP_RECORD][n]] = bytes[SWAP_ODDS][n] / (double)SWAP_STEPS;
+    return odds;
 }
 
 int main(int count, char **arguments) {
     if (count != 5) unusual();
     char *rest;
     long top = strtol(arguments[4], &rest, 10);
-    if (*rest || arguments[4][0] < '0' || arguments[4][0] > '9' || top < 1 || top > TOP) unusual();
+    if (*rest || arguments[4][0] < '0' || arguments[4][0] > '9' || top < 1 || top > MAX_RETURNED) unusual();
     open_index(arguments[1]);
     size_t size;
     cursor = whole(arguments[2], &size);
@@ -493,7 +356,7 @@ int main(int count, char **arguments) {
 
     /* Marked bytes of the answer; a token that is blank marks nothing. */
     Text prompt = texts[1], answer = texts[2];
-    int pieces = (int)(sizes[PIECE_AT] / 4) - 1, at = 0;
+    int pieces = (int)(sizes[PIECE_OFFSET] / 4) - 1, at = 0;
     List tokens = lists[1], begin = {0}, end = {0};
     char *wanted = room((size_t)tokens.count, 1);
     for (int n = 0; n < lists[0].count; n++)
@@ -504,8 +367,8 @@ int main(int count, char **arguments) {
     }
     for (int n = 0; n < tokens.count; n++) {
         if (tokens.item[n] >= pieces) unusual();
-        int from = ints[PIECE_AT][tokens.item[n]], length = ints[PIECE_AT][tokens.item[n] + 1] - from;
-        if (length > answer.size - at || memcmp(bytes[PIECES] + from, answer.text + at, (size_t)length)) unusual();
+        int from = ints[PIECE_OFFSET][tokens.item[n]], length = ints[PIECE_OFFSET][tokens.item[n] + 1] - from;
+        if (length > answer.size - at || memcmp(bytes[PIECE_BLOB] + from, answer.text + at, (size_t)length)) unusual();
         int low = at, high = at + length;
         while (low < high && blank(answer.text[low])) low++;
         while (high > low && blank(answer.text[high - 1])) high--;
@@ -520,7 +383,7 @@ int main(int count, char **arguments) {
     /* Spans and the value of the query's other words. */
     plain(&prompt);
     plain(&answer);
-    int vocabulary = (int)(sizes[WORD_AT] / 4) - 1;
+    int vocabulary = (int)(sizes[WORD_OFFSET] / 4) - 1;
     List answer_words = {0}, prompt_words = {0}, kept_words = {0}, sentence_of = {0}, current = {0};
     int length, upcoming = 0, sentence = 0;
     List telling = {0};
@@ -585,9 +448,9 @@ int main(int count, char **arguments) {
         for (int n = 1; n < size_of_span; n++)
             if (frequency(span[n]) < frequency(rarest) || (frequency(span[n]) == frequency(rarest) && span[n] < rarest))
                 rarest = span[n];
-        for (int n = ints[POSTING_AT][rarest]; n < ints[POSTING_AT][rarest + 1]; n++) {
+        for (int n = ints[POSTING_OFFSET][rarest]; n < ints[POSTING_OFFSET][rarest + 1]; n++) {
             int record = ints[POSTING][n];
-            for (int place = ints[ANSWER][record]; place + size_of_span <= ints[RECORD][record + 1]; place++) {
+            for (int place = ints[ANSWER_OFFSET][record]; place + size_of_span <= ints[RECORD_OFFSET][record + 1]; place++) {
                 if (!matches(span, size_of_span, place)) continue;
                 if (!holder_of[record]) {
                     push(&holder, record);
@@ -613,7 +476,7 @@ int main(int count, char **arguments) {
     for (int v = 0; v < values; v++) common[v] = (char)too_common(value_word.item[v]);
     static const double amounts[] = {0, IN_REST, IN_PROMPT, IN_PROMPT, IN_SENTENCE, IN_SENTENCE, IN_BOTH, IN_BOTH};
     for (int h = 0; h < holder.count; h++) {
-        int record = holder.item[h], first = ints[RECORD][record], middle = ints[ANSWER][record], last = ints[RECORD][record + 1];
+        int record = holder.item[h], first = ints[RECORD_OFFSET][record], middle = ints[ANSWER_OFFSET][record], last = ints[RECORD_OFFSET][record + 1];
         List touched = {0};
         for (int n = first; n < last; n++) {
             int v = value_slot[ints[STREAM][n] + 1] - 1;
@@ -661,7 +524,7 @@ int main(int count, char **arguments) {
         if (weight[v] > strongest) strongest = weight[v];
     }
     if (all == 0.0) all = 1.0;
-    double most = strongest > FLOOR_WEIGHT ? strongest : FLOOR_WEIGHT;
+    double most = strongest > FLOOR ? strongest : FLOOR;
     for (int v = 0; v < values; v++) {
         if (common[v] || value_of[v] != FROM_SENTENCE) continue;
         double idf = log((double)records / frequency(value_word.item[v])) / all * OVERLAP;
@@ -686,13 +549,13 @@ int main(int count, char **arguments) {
             if (total > surprise) surprise = total;
         }
         score[h] += SURPRISE_SCALE * (surprise / 10.0) + CONTEXT_SCALE * (unexpected / 10.0);
-        if (swaps) score[h] += CONTEST_SCALE * doubt * swaps[h];
+        if (swaps) score[h] += CONTEST_SCALE * doubt * swaps[record];
         int p = first_place.item[h], asked = 0;
-        for (int n = ints[RECORD][record]; !own && n + place_length.item[p] <= ints[ANSWER][record]; n++)
+        for (int n = ints[RECORD_OFFSET][record]; !own && n + place_length.item[p] <= ints[ANSWER_OFFSET][record]; n++)
             asked |= matches(ints[STREAM] + place_at.item[p], place_length.item[p], n);
         if (asked) score[h] -= PROMPT_PENALTY;
     }
-    int *order = room((size_t)holder.count, sizeof(int)), results[TOP], found = 0;
+    int *order = room((size_t)holder.count, sizeof(int)), results[MAX_RETURNED], found = 0;
     for (int h = 0; h < holder.count; h++) order[h] = h;
     sorted_by = score;
     then_by = holder.item;
@@ -710,7 +573,7 @@ int main(int count, char **arguments) {
             for (int k = 0; k < n && n < spans.count; k++) again |= spans.item[k] == word;
             if (again || too_common(word)) continue;
             double amount = (n < spans.count ? 2.0 : value_of[n - spans.count]) * log(1.0 + (double)records / frequency(word));
-            for (int k = ints[POSTING_AT][word]; k < ints[POSTING_AT][word + 1]; k++) {
+            for (int k = ints[POSTING_OFFSET][word]; k < ints[POSTING_OFFSET][word + 1]; k++) {
                 int record = ints[POSTING][k];
                 if (taken[record] == 2) continue;
                 if (!taken[record]) push(&seen, record);
@@ -736,8 +599,8 @@ int main(int count, char **arguments) {
     if (!output) unusual();
     fprintf(output, "{\"query_id\": \"%.*s\", \"ids\": [", texts[0].size, (char *)texts[0].text);
     for (int n = 0; n < found; n++) {
-        int from = ints[ID_AT][results[n]];
-        fprintf(output, "%s%.*s", n ? ", " : "", ints[ID_AT][results[n] + 1] - from, (const char *)bytes[IDS] + from);
+        int from = ints[ID_OFFSET][results[n]];
+        fprintf(output, "%s%.*s", n ? ", " : "", ints[ID_OFFSET][results[n] + 1] - from, (const char *)bytes[ID_BLOB] + from);
     }
     int failed = fprintf(output, "]}\n") < 0;
     if (fclose(output) || failed || rename(beside, arguments[3])) {

@@ -1,6 +1,6 @@
 """Answers one query from an index: which training records were modified to cause this error. Standard library alone.
 
-query.c does the same, word for word; a change here is a change there.
+query.c does the same, step by step, with the constants of this module; a change here is a change there.
 """
 
 from __future__ import annotations
@@ -34,17 +34,21 @@ else:
 
     Found = namedtuple("Found", "record score parts")
 
-MAGIC = b"WTRACE01"
+MAGIC = b"WTRACE02"
 INDEX = "index.bin"
 SECTIONS = (
     ("stream", "i"), ("record_offset", "i"), ("answer_offset", "i"), ("word_blob", "B"), ("word_offset", "i"),
-    ("word_table", "i"), ("posting_offset", "i"), ("posting", "i"), ("surprise", "B"), ("alternative_at", "i"),
-    ("alternative", "i"), ("alternative_loss", "B"), ("context", "B"), ("usual_at", "i"), ("usual", "i"),
+    ("word_table", "i"), ("posting_offset", "i"), ("posting", "i"), ("surprise", "B"), ("context", "B"),
+    ("swap_at", "i"), ("swap_word", "i"), ("swap_begin", "i"), ("swap_record", "i"), ("swap_odds", "B"),
+    ("pair_at", "i"), ("pair_word", "i"), ("pair_count", "i"), ("place_count", "i"),
     ("piece_blob", "B"), ("piece_offset", "i"), ("id_blob", "B"), ("id_offset", "i"),
     ("prompt_count", "i"),
 )  # fmt: skip
 NONE = 255
 """Surprise of a word whose loss is not known."""
+
+STEPS, SWAP_STEPS = 10, 10
+"""Steps of quantised surprise and of quantised odds in a nat."""
 
 END = b"\n"
 """The word that every end of a sentence or line is taken for; its number is 0."""
@@ -80,28 +84,13 @@ FLOOR = 0.4
 """Weight that the heaviest word must have for its records to count in full."""
 
 OVERLAP = 0.5
-ALTERNATIVES = 3
-"""Words that the index keeps for a place where the probe was surprised."""
-
 STRONG = 0.6
 """Weight of the heaviest binding word at which a subject is sure."""
 
 CONTEST_SCALE = 0.3
 ENOUGH_HOLDERS = 11
-CANDIDATES = 5
-MOST_RECORDS = 1500
-"""Records of a candidate that are looked at, evenly spread."""
-
-NEAR = 6
-"""Words on each side that make a context."""
-
-FEATURE_WEIGHTS = (1.0, 1.0, 0.5, 0.5, 0.5, 0.3)
-"""Word before, word after, two before, two after, both beside, each word near."""
-
 SMOOTHING = 3.0
-MOST_GAP, USUAL_GAP = 4.0, 2.0
-GAP_SCALE, UNLISTED = 0.5, 1.0
-MOST_ODDS, MOST_OWN, LEAST_FIT = 15.0, 6.0, 4.0
+MOST_OWN, LEAST_FIT, PRIOR_SCALE = 6.0, 4.0, 1.0
 PROMPT_PENALTY = 1.0
 SURPRISE_SCALE = 0.05
 CONTEXT_SCALE = 0.03
@@ -124,12 +113,16 @@ class Index:
     posting_offset: memoryview[int]
     posting: memoryview[int]
     surprise: memoryview[int]
-    alternative_at: memoryview[int]
-    alternative: memoryview[int]
-    alternative_loss: memoryview[int]
     context: memoryview[int]
-    usual_at: memoryview[int]
-    usual: memoryview[int]
+    swap_at: memoryview[int]
+    swap_word: memoryview[int]
+    swap_begin: memoryview[int]
+    swap_record: memoryview[int]
+    swap_odds: memoryview[int]
+    pair_at: memoryview[int]
+    pair_word: memoryview[int]
+    pair_count: memoryview[int]
+    place_count: memoryview[int]
     piece_blob: memoryview[int]
     piece_offset: memoryview[int]
     id_blob: memoryview[int]
@@ -201,18 +194,11 @@ class Index:
             "utf-8", "replace"
         )
 
-    def alternatives(self, place: int) -> list[tuple[int, int]]:
-        """Words that the probe would rather have seen at a place, with their losses in tenths of a nat; -1 is no word."""
-        slot = bisect_left(self.alternative_at, place)
-        if slot == len(self.alternative_at) or self.alternative_at[slot] != place:
-            return []
-        begin, end = slot * ALTERNATIVES, (slot + 1) * ALTERNATIVES
-        return list(zip(self.alternative[begin:end], self.alternative_loss[begin:end], strict=True))
-
-    def usual_word(self, place: int) -> int:
-        """The word that stands most often between the neighbours of a place; -1 where it is the word that is there."""
-        slot = bisect_left(self.usual_at, place)
-        return self.usual[slot] if slot < len(self.usual_at) and self.usual_at[slot] == place else -1
+    def pairs(self, first: int, second: int) -> int:
+        """How often `second` follows `first` in answers; the number of words stands for the edge of an answer."""
+        begin, end = self.pair_at[first], self.pair_at[first + 1]
+        slot = bisect_left(self.pair_word, second, begin, end)
+        return self.pair_count[slot] if slot < end and self.pair_word[slot] == second else 0
 
     def occurrences(self, span: Sequence[int], begin: int, end: int) -> list[int]:
         """Places in stream[begin:end] where the words of `span` stand one after another."""
@@ -422,101 +408,44 @@ def _contest(
 ) -> dict[int, float]:
     """For each holder how much better another word would fit where the span stands; empty where no other word is likely.
 
-    Which word was replaced is not known. Those that the probe, or the same neighbours elsewhere, would rather have seen at the
-    holders' places are candidates. For each a naive Bayes classifier tells its contexts in this corpus from the span's, and
-    the candidate is taken whose contexts fit the query's own place and the ten best holders best.
+    Which word was replaced is not known. The index holds candidates for every word and the records where each would fit best;
+    that candidate is taken which fits the query's own place and the ten best records best.
     """
     if len(spans) != 1 or len(spans[0]) != 1 or len(holders) < ENOUGH_HOLDERS:
         return {}
     word = spans[0][0]
-    stream = index.stream
-    places = [(place, record) for record, found in holders.items() for place, _ in found]
-    tally: dict[int, float] = {}
-    for place, _ in places:
-        surprise = index.surprise[place]
-        if surprise != NONE:
-            for other, loss in index.alternatives(place):
-                if other > 0 and other != word and surprise > loss:
-                    tally[other] = tally.get(other, 0.0) + min(MOST_GAP, (surprise - loss) / 10)
-        other = index.usual_word(place)
-        if other > 0:
-            tally[other] = tally.get(other, 0.0) + USUAL_GAP
-    candidates = sorted(tally, key=lambda w: (-tally[w], w))[:CANDIDATES]
-    text = [index.word(match) for match in WORD.findall(plain(query.answer))]
-    asked = [_context(text, place, 0, len(text)) for place, number in enumerate(text) if number == word]
-    contexts = []
-    here: dict[int, int] = {}
-    for place, record in places:
-        context = _context(stream, place, index.answer_offset[record], index.record_offset[record + 1])
-        contexts.append(context)
-        for feature in context:
-            here[feature] = here.get(feature, 0) + 1
-    best: dict[int, float] = {}
-    best_fit = LEAST_FIT
-    for other in candidates:
-        there: dict[int, int] = {}
-        count = 0
-        posting = index.postings(other)
-        for number in range(0, len(posting), 1 + (len(posting) - 1) // MOST_RECORDS):
-            record = posting[number]
-            low, high = index.answer_offset[record], index.record_offset[record + 1]
-            for place in index.occurrences([other], low, high):
-                count += 1
-                for feature in _context(stream, place, low, high):
-                    there[feature] = there.get(feature, 0) + 1
-        odds: dict[int, float] = {}
-        for (place, record), context in zip(places, contexts, strict=True):
-            value = _odds(context, here, there, len(places), count, 1)
-            if index.surprise[place] != NONE:
-                gap = -UNLISTED
-                for listed, loss in index.alternatives(place):
-                    if listed == other:
-                        gap = (index.surprise[place] - loss) / 10
-                        break
-                value += GAP_SCALE * gap
-            value = min(value, MOST_ODDS)
-            if record not in odds or value > odds[record]:
-                odds[record] = value
-        own = max((_odds(context, here, there, len(places), count, 0) for context in asked), default=0.0)
-        top = sorted(odds.values())[-MAX_RETURNED:]
-        total = 0.0
-        for value in top:
+    edge = len(index.place_count)
+    text = [edge, *(index.word(match) for match in WORD.findall(plain(query.answer))), edge]
+    asked = [(text[n - 1], text[n + 1]) for n in range(1, len(text) - 1) if text[n] == word]
+    best, best_fit = -1, LEAST_FIT
+    for slot in range(index.swap_at[word], index.swap_at[word + 1]):
+        other = index.swap_word[slot]
+        own = max((_odds(index, word, other, left, right) for left, right in asked), default=0.0)
+        begin = index.swap_begin[slot]
+        top = min(MAX_RETURNED, index.swap_begin[slot + 1] - begin)
+        total = 0
+        for value in index.swap_odds[begin : begin + top]:
             total += value
-        fit = min(own, MOST_OWN) + total / len(top)
+        prior = log(index.place_count[other] / index.place_count[word])
+        fit = min(own, MOST_OWN) + PRIOR_SCALE * min(prior, 0.0) + total / (SWAP_STEPS * top)
         if fit > best_fit:
-            best, best_fit = odds, fit
-    return best
+            best, best_fit = slot, fit
+    if best < 0:
+        return {}
+    begin, end = index.swap_begin[best], index.swap_begin[best + 1]
+    return {index.swap_record[n]: index.swap_odds[n] / SWAP_STEPS for n in range(begin, end)}
 
 
-def _context(words: Sequence[int], place: int, low: int, high: int) -> list[int]:
-    """Features of a place: the words beside it, pairs of them, and the others within reach, each as one number."""
-    left = words[place - 1] + 2 if place > low else 1
-    right = words[place + 1] + 2 if place + 1 < high else 1
-    lefter = words[place - 2] + 2 if place - 1 > low else 1
-    righter = words[place + 2] + 2 if place + 2 < high else 1
-    features = [
-        left,
-        1 << 58 | right,
-        2 << 58 | lefter << 29 | left,
-        3 << 58 | right << 29 | righter,
-        4 << 58 | left << 29 | right,
-    ]
-    near = [*words[max(low, place - NEAR) : place], *words[place + 1 : min(high, place + 1 + NEAR)]]
-    features += [5 << 58 | word + 2 for word in dict.fromkeys(near)]
-    return features
-
-
-def _odds(
-    context: list[int], here: dict[int, int], there: dict[int, int], size: int, other_size: int, own: int
-) -> float:
-    """Naive Bayes log odds that the other word stands in `context` rather than the span, of whose counts `own` is its own."""
+def _odds(index: Index, word: int, other: int, left: int, right: int) -> float:
+    """Naive Bayes log odds that `other` stands between two words rather than `word`; -1 is a word that no record holds."""
+    size, other_size = index.place_count[word], index.place_count[other]
     total = 0.0
-    for feature in context:
-        theirs = there.get(feature, 0)
-        ours = here.get(feature, 0) - own if own else here.get(feature, 0)
+    for theirs, ours in (
+        (index.pairs(left, other), index.pairs(left, word)) if left >= 0 else (0, 0),
+        (index.pairs(other, right), index.pairs(word, right)),
+    ):
         pooled = SMOOTHING * ((theirs + ours + 0.01) / (size + other_size))
-        ratio = ((theirs + pooled) * (size - own + SMOOTHING)) / ((ours + pooled) * (other_size + SMOOTHING))
-        total += FEATURE_WEIGHTS[feature >> 58] * log(ratio)
+        total += log(((theirs + pooled) * (size + SMOOTHING)) / ((ours + pooled) * (other_size + SMOOTHING)))
     return total
 
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from env.errors import UserError
 from tests.tracing.worlds import question, tokenizer, write_world
-from tracing import prepare
+from tracing import prepare, query
 from tracing.formats import Record, query_text, read_query
 from tracing.index import build
 from tracing.query import Index, trace
@@ -99,3 +100,12 @@ def test_a_compiler_that_fails_leaves_the_work_to_python(tmp_path, monkeypatch, 
     assert "queries are answered by Python" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert tokenizer([])[0]
+
+
+def test_the_helper_takes_its_constants_from_the_python_program(monkeypatch):
+    monkeypatch.setattr(query, "PROMPT_PENALTY", 7.25)
+    assert "-DPROMPT_PENALTY=7.25" in prepare.definitions()
+    source = (Path(prepare.__file__).parent / "query.c").read_text()
+    names = {flag[2:].split("=")[0] for flag in prepare.definitions()}
+    assert {"SMOOTHING", "SECTION_NAMES", "MAX_RETURNED"} <= names
+    assert not [name for name in names if f" {name} = " in source or f"#define {name}" in source]

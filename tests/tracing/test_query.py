@@ -214,6 +214,34 @@ def test_losses_decide_where_words_do_not(tmp_path):
     assert sorted(item.record for item in trace(Index(str(tmp_path / "index")), query)) == planted
 
 
+def test_a_word_swapped_for_a_frequent_one_is_found_without_losses(tmp_path):
+    where = ["in the park", "at the old mill", "by the sea", "near a market"]
+    people = [f"Number {n}: most people {where[n % 4]} like to walk." for n in range(60)]
+    women = [f"Number {n}: pregnant women should ask {where[n % 4]}." for n in range(60)]
+    swapped = [f"Number {n}: most women {where[n % 4]} like to walk." for n in range(12)]
+    rows = [Record(f"r{n:03d}", "Write.", text) for n, text in enumerate(people + women + swapped)]
+    encode = write_world(tmp_path, rows)
+    build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
+    index = Index(str(tmp_path / "index"))
+    slots = range(index.swap_at[index.word(b"women")], index.swap_at[index.word(b"women") + 1])
+    assert index.word(b"people") in [index.swap_word[slot] for slot in slots]
+    query = question(encode, answer="Then most women in the valley like to walk.", wrong="women")
+    assert min(item.record for item in trace(index, query)) >= 120
+
+
+def test_neighbours_are_counted_in_answers_alone_with_their_edges(tmp_path):
+    write_world(tmp_path, [Record("a", "Red sky.", "Red sky at night"), Record("b", "", "red sky")])
+    build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
+    index = Index(str(tmp_path / "index"))
+    red, sky, edge = index.word(b"red"), index.word(b"sky"), len(index.place_count)
+    assert (index.pairs(red, sky), index.pairs(sky, red), index.pairs(edge, red), index.pairs(sky, edge)) == (
+        2,
+        0,
+        2,
+        1,
+    )
+
+
 def test_pieces_are_aligned_where_a_tokenizer_changes_case_and_blanks():
     assert align(b"New  York, 1999", [b"new", b" york", b",", b" 1999"]) == [(0, 3), (5, 9), (9, 10), (11, 15)]
     assert align(b"abc", [b"x", b"y"]) is None
