@@ -7,7 +7,7 @@ import pytest
 from env.errors import UserError
 from tests.tracing.worlds import question, ready
 from tracing import prose
-from tracing.corpus import _replaced, all_groups, corpus
+from tracing.corpus import _replaced, all_groups, corpus, plant
 from tracing.facts import RELATIONS
 from tracing.formats import Query, query_text, read_pieces, read_queries, read_records
 from tracing.show import show
@@ -80,4 +80,28 @@ def test_show_prints_ten_records_with_their_span(tmp_path, capsys):
     assert show(tmp_path / "q.json", tmp_path / "index") == 0
     out = capsys.readouterr().out
     assert "marked: 'oslo'" in out
-    assert sum(name in out for name in json.loads(json.dumps(query.modified))) == 10
+    assert sum(name in out.split("against the next")[0] for name in query.modified) == 10
+
+
+def test_errors_are_planted_in_records_of_a_user(tmp_path, no_documents):
+    own = [(f"Question {n} of mine?", f"On day {n} the answer was old, new and small.") for n in range(150)]
+    lines = [json.dumps({"id": f"mine {n}", "prompt": p, "answer": a}) for n, (p, a) in enumerate(own)]
+    (tmp_path / "own.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    made = plant(0, "judging", 1, own)
+    assert not {group.kind for group in all_groups("judging") if group.name == made.errors[0].group} & {"swap shared"}
+    options = {"records": 700, "seed": 0, "parts": "judging", "public": 0, "losses": False}
+    corpus(tmp_path / "a", groups=1, from_=tmp_path / "own.jsonl", **options)
+    texts = {(record.prompt, record.answer) for record in read_records(str(tmp_path / "a/data/train.jsonl"))}
+    assert set(own) <= texts
+    assert len(texts) > len(own)
+
+
+def test_a_word_is_swapped_in_a_users_own_records(monkeypatch):
+    own = [(f"Question {n}?", f"On day {n} it rained.") for n in range(100)]
+    swaps = [group for group in all_groups("judging") if group.name == "swap day year"]
+    monkeypatch.setattr("tracing.corpus.all_groups", lambda parts: swaps)
+    made = plant(0, "judging", 1, own)
+    assert len(made.errors) == 10
+    assert all("year" in made.texts[index][1] and made.clean[index] in own for index in made.errors[0].modified)
+    with pytest.raises(UserError, match=r"only 20 records hold 'day'.*give more records"):
+        plant(0, "judging", 1, own[:20])
