@@ -29,6 +29,13 @@ check: .venv/installed-test
 	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[test]'
 	touch $@
 
+# Wheel and sdist in fresh environments; other interpreters: make wheel-check PYTHONS="python3.12 python3.13"
+.PHONY: wheel-check
+PYTHONS ?= $(PYTHON)
+
+wheel-check:
+	.ci/wheel $(PYTHONS)
+
 clean:
 	rm -rf .venv build/lib build/bdist.* dist *.egg-info
 
