@@ -140,6 +140,9 @@ def rank(
             k = places[i]
             actions[i] = ask_ids[k] if k < rules.asks else questions + guess_ids[k - rules.asks]
         return found
+    if actions.size == 1 and weight[top] >= rules.threshold[calls]:
+        actions[0] = questions + ids[top]  # no question is asked for, so none is reckoned
+        return 1
     p_yes, gain = np.empty(questions, np.float32), np.empty(questions, np.float32)
     predict(ids, weight, table, p_yes, gain)
     ask_ids = np.empty(actions.size, np.int32)

@@ -12,6 +12,9 @@ from env.cabinet.environment import platform_row
 from env.cabinet.rules import BUDGET, COST
 from env.identification.belief import without
 
+TOGETHER = 2**21
+"""Beliefs times candidates that are played together: 16 MiB, and at most one such batch waits at each call."""
+
 
 @dataclass(frozen=True)
 class Rounds:
@@ -31,41 +34,49 @@ class Rounds:
 
 
 def play(player: Player, answers: np.ndarray, animals: np.ndarray) -> Rounds:
-    """Play round i on hidden animal `animals[i]`, answered by `answers[i]`, bool [rounds, questions]."""
+    """Play round i on hidden animal `animals[i]`, answered by `answers[i]`, bool [rounds, questions].
+
+    Rounds that heard the same so far are in one state, which is kept and decided once. Depth first, in batches of
+    at most `TOGETHER` beliefs times candidates: what is held does not grow with the number of rounds.
+    """
     rounds, questions = answers.shape
     likelihood, candidates = player.likelihood, player.candidates
-    belief = likelihood.prior(rounds)
-    asked = np.zeros((rounds, questions), dtype=bool)
-    guessed = np.zeros((rounds, len(candidates)), dtype=bool)
     place = np.full(max(animals.max(), candidates.max()) + 1, -1)
     place[candidates] = np.arange(len(candidates))
     solved, calls = np.zeros(rounds, dtype=bool), np.zeros(rounds, dtype=np.int64)
     actions = np.full((rounds, BUDGET), -1)
-    heard = np.full((rounds, BUDGET), -1)
-    playing = np.arange(rounds)
-    for call in range(BUDGET):
-        # Rounds that heard the same so far are in the same state: each state is decided once.
-        _, first, state = np.unique(heard[playing, :call], axis=0, return_index=True, return_inverse=True)
-        distinct = playing[first]
-        decided = player.decide(belief[distinct], asked[distinct], np.full(len(distinct), call))
-        action = decided[state.reshape(-1)]
+    width = max(TOGETHER // len(candidates), 1)
+    stack = [(0, np.arange(rounds), np.zeros(rounds, np.int64), likelihood.prior(1), np.zeros((1, questions), bool))]
+    while stack:
+        call, playing, state, belief, asked = stack.pop()
+        decided = player.decide(belief, asked, np.full(len(belief), call))
+        action = decided[state]
         actions[playing, call] = action
-        calls[playing] += 1
-        asks = action < questions
+        calls[playing] = call + 1
         solved[playing] = action - questions == animals[playing]
-        on, chosen = playing[asks], action[asks]
-        heard[playing, call] = 2 * action
-        heard[on, call] += answers[on, chosen]
-        belief[on] = likelihood.updated(belief[on], chosen, answers[on, chosen])
-        asked[on, chosen] = True
-        wrong = playing[~asks & ~solved[playing]]
-        guess = place[actions[wrong, call] - questions]
-        belief[wrong] = without(belief[wrong], guess)
-        guessed[wrong, guess] = True
-        playing = playing[~solved[playing]]
-        for game in playing[~belief[playing].any(axis=1)]:
-            known = np.flatnonzero(asked[game])
-            belief[game] = likelihood.likeliest_by_margin(known, answers[game, known], guessed[game])
+        if call + 1 == BUDGET:
+            continue
+        yes = np.zeros(len(playing), bool)
+        asks = action < questions
+        yes[asks] = answers[playing[asks], action[asks]]
+        on = ~solved[playing]
+        playing = playing[on]
+        heard, first, child = np.unique(2 * state[on] + yes[on], return_index=True, return_inverse=True)
+        for start in range(0, len(heard), width):
+            parent, says_yes = np.divmod(heard[start : start + width], 2)
+            made, asking = decided[parent], decided[parent] < questions
+            after, asked_after = np.empty((len(parent), len(candidates))), asked[parent]
+            after[asking] = likelihood.updated(belief[parent[asking]], made[asking], says_yes[asking] == 1)
+            after[~asking] = without(belief[parent[~asking]], place[made[~asking] - questions])
+            asked_after[asking, made[asking]] = True
+            for game in np.flatnonzero(~after.any(axis=1)):
+                one = playing[first[start + game]]
+                known = np.flatnonzero(asked_after[game])
+                guesses = actions[one, : call + 1][actions[one, : call + 1] >= questions]
+                guessed = np.isin(candidates, guesses - questions)
+                after[game] = likelihood.likeliest_by_margin(known, answers[one, known], guessed)
+            here = (child >= start) & (child < start + width)
+            stack.append((call + 1, playing[here], child[here] - start, after, asked_after))
     return Rounds(solved, calls, actions)
 
 

@@ -131,3 +131,28 @@ def test_platforms_of_the_same_seed_are_the_same_and_flip_as_often_as_the_noise_
     assert (drawn != platforms(margin, 0.1, seed=2)).any()
     assert drawn.mean() == pytest.approx(0.8413, abs=4 * np.sqrt(0.8413 * 0.1587 / drawn.size))
     assert platforms(margin, 0.0, seed=1).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_rounds_played_a_few_beliefs_at_a_time_are_the_same_and_no_batch_is_larger(noise, monkeypatch):
+    package = tiny_package(40, 12, seed=12)
+    player, met = player_of("belief", package, noise), []
+
+    class Watched:
+        candidates, likelihood = player.candidates, player.likelihood
+
+        def decide(self, belief, asked, calls):
+            met.append(belief.size)
+            return player.decide(belief, asked, calls)
+
+    animals = np.arange(800) % 40
+    answers = platforms(package.matrix.margin[animals], 0.3, seed=13)
+    whole = play(Watched(), answers, animals)
+    states = sum(met)
+    monkeypatch.setattr("agents.identification.play.TOGETHER", 3 * 40)
+    met.clear()
+    parts = play(Watched(), answers, animals)
+    assert max(met) <= 3 * 40
+    assert sum(met) == states, "no state is decided twice"
+    for name in ("solved", "calls", "actions"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
