@@ -1,0 +1,176 @@
+"""What leaves for LLM 20 Questions: `submission.tar.gz` with `main.py` and its tables. Same input, same bytes."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from env.errors import UserError
+from env.files import read_bytes, write_whole
+from env.identification import wordform
+from env.identification.pools import decode
+from env.keywords import comparison
+from env.keywords.package import KeywordPackage
+from export.keywords import agent
+
+LARGEST = 20 * 10**6
+"""Bytes that the archive may have."""
+
+PRIMARY = {"check": agent.capacity(9), "trust": agent.capacity(10), "off": 0}
+"""Most primary keywords by how an Alpha is treated: with one test nine questions are left until round 11, else ten."""
+
+SUPPLEMENTARY = 2**17
+"""Most supplementary keywords."""
+
+SHARES = (0.70, 0.12, 0.08, 0.05)
+"""Share of the games whose keyword is in each tier; the rest is in no list."""
+
+CARRIED = (wordform, comparison, agent)
+"""Modules whose text `main.py` consists of, in this order; `agent` must be the last thing that is defined."""
+
+
+def agent_source() -> str:
+    """Text of `main.py`: the modules of `CARRIED` one after the other, without what imports them from each other."""
+    imports: set[str] = set()
+    bodies = []
+    for module in CARRIED:
+        own, body = _taken_apart(module)
+        imports |= own
+        bodies.append(body)
+    head = '"""Plays LLM 20 Questions: asks, guesses, answers. Made by wilkins; its tables lie beside it."""\n\n'
+    return (
+        head + "from __future__ import annotations\n\n" + "\n".join(sorted(imports)) + "\n\n\n" + "\n\n\n".join(bodies)
+    )
+
+
+def _taken_apart(module: ModuleType) -> tuple[set[str], str]:
+    """Import lines of the standard library and NumPy, and the text below them."""
+    path = Path(str(module.__file__))
+    text = decode(read_bytes(path, "the agent's program"), path)
+    lines = text.splitlines()
+    imports: set[str] = set()
+    dropped: set[int] = set()
+    tree = ast.parse(text)
+    for number, node in enumerate(tree.body):
+        docstring = number == 0 and isinstance(node, ast.Expr)
+        if not docstring and not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        dropped |= set(range(node.lineno - 1, node.end_lineno or node.lineno))
+        project = isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("env", "__future__")
+        if not docstring and not project:
+            imports.add(ast.unparse(node))
+    body = "\n".join(line for number, line in enumerate(lines) if number not in dropped)
+    return imports, body.strip() + "\n"
+
+
+def write_agent(
+    path: Path,
+    keywords: KeywordPackage,
+    rates: np.ndarray,
+    weight: np.ndarray,
+    *,
+    shares: Sequence[float] = SHARES,
+    alpha: str = "check",
+    supplementary: Sequence[str] = (),
+    model: str = "",
+    articles: Mapping[str, str] | None = None,
+    further: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write `submission.tar.gz`.
+
+    `rates` [noises, questions] and `weight` [noises] say how a partner may err, `shares` how likely each tier is.
+    Primary for an Alpha are the first keywords of the package as far as `PRIMARY` allows, supplementary all others:
+    those of the table that were left over, the package's, and `supplementary`. `further` arrays (a trained agent's)
+    go into the tables as they are. Raises UserError where the file would be too large or cannot be written.
+    """
+    tables = tables_file(
+        keywords, rates, weight, shares=shares, alpha=alpha, supplementary=supplementary, model=model,
+        articles=articles or {}, further=further or {},
+    )  # fmt: skip
+    content = _packed([("main.py", agent_source().encode()), (agent.TABLES, tables)])
+    if len(content) > LARGEST:
+        raise UserError(
+            f"{path}: {len(content):,} bytes, more than the {LARGEST:,} that may leave; give fewer articles or keywords"
+        )
+    write_whole(path, content)
+
+
+def tables_file(
+    keywords: KeywordPackage,
+    rates: np.ndarray,
+    weight: np.ndarray,
+    *,
+    shares: Sequence[float] = SHARES,
+    alpha: str = "check",
+    supplementary: Sequence[str] = (),
+    model: str = "",
+    articles: Mapping[str, str],
+    further: Mapping[str, np.ndarray],
+) -> bytes:
+    """Content of `tables.npz`; see `write_agent`."""
+    if alpha not in PRIMARY:
+        raise UserError(f"--alpha {alpha!r}; choose one of {', '.join(PRIMARY)}")
+    names = keywords.keyword_names
+    # Lists of an Alpha hold one text a keyword, in the order in which the keywords are likely.
+    listed = list(dict.fromkeys([*names, *keywords.supplementary, *(name.strip().lower() for name in supplementary)]))
+    kept = [listed[place] for place in np.unique(comparison.one_keyword(listed)) if listed[place]]
+    primary, rest = kept[: PRIMARY[alpha]], kept[PRIMARY[alpha] :][:SUPPLEMENTARY] if alpha != "off" else []
+    margin = np.nan_to_num(keywords.package.matrix.signed_margin()) * agent.MARGIN_STEP
+    # Away from zero: a margin below a step still has a side.
+    margin = (np.sign(margin) * np.ceil(np.abs(margin))).clip(-127, 127).astype(np.int8)
+    words = {
+        "keywords": names,
+        "questions": keywords.question_names,
+        "primary": primary,
+        "supplementary": rest,
+        "alternatives": {
+            text.lower(): name for name, texts in zip(names, keywords.alternatives, strict=True) for text in texts
+        },
+        "alpha": alpha,
+        "model": model,
+        "articles": dict(articles),
+    }
+    stream = io.BytesIO()
+    arrays = {
+        "words": np.frombuffer(json.dumps(words, ensure_ascii=False, sort_keys=True).encode(), np.uint8),
+        "margin": margin,
+        "tie": np.array(keywords.tie),
+        "prior": prior(keywords.tier, shares),
+        "rates": np.asarray(rates, np.float32),
+        "weight": np.asarray(weight, np.float32),
+        **further,
+    }
+    np.savez(stream, allow_pickle=False, **arrays)
+    return stream.getvalue()
+
+
+def prior(tier: np.ndarray, shares: Sequence[float] = SHARES) -> np.ndarray:
+    """Prior mass of every keyword, float32 [keywords], sums to 1: by tier, all alike within one."""
+    if tier.max() >= len(shares) or min(shares) < 0:
+        raise UserError(f"{tier.max() + 1} tiers need as many shares of 0 or more, not {', '.join(map(str, shares))}")
+    mass = (np.array(shares) / np.maximum(np.bincount(tier, minlength=len(shares)), 1))[tier]
+    if not mass.sum() > 0:
+        raise UserError("no keyword has prior mass with these shares; give one of the first tiers a share above 0")
+    return np.asarray(mass / mass.sum(), np.float32)
+
+
+def _packed(members: Sequence[tuple[str, bytes]]) -> bytes:
+    stream = io.BytesIO()
+    # No time and no name in the header: archives must not depend on when they were made.
+    with (
+        gzip.GzipFile(filename="", mode="wb", fileobj=stream, compresslevel=9, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(content), 0o644
+            archive.addfile(info, io.BytesIO(content))
+    return stream.getvalue()
