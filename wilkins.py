@@ -43,6 +43,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "doctor": ("agents.doctor:doctor", "what this machine has for wilkins, and what to do about what it lacks"),
+    "keywords agent": (
+        "export.keywords.command:write",
+        "the agent file of LLM 20 Questions: asks, guesses, answers",
+    ),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
     "bench keywords": (

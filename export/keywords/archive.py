@@ -19,6 +19,7 @@ from env.identification import wordform
 from env.identification.pools import decode
 from env.keywords import comparison
 from env.keywords.package import KeywordPackage
+from env.keywords.world import SHARES
 from export.keywords import agent
 
 LARGEST = 20 * 10**6
@@ -29,9 +30,6 @@ PRIMARY = {"check": agent.capacity(9), "trust": agent.capacity(10), "off": 0}
 
 SUPPLEMENTARY = 2**17
 """Most supplementary keywords."""
-
-SHARES = (0.70, 0.12, 0.08, 0.05)
-"""Share of the games whose keyword is in each tier; the rest is in no list."""
 
 CARRIED = (wordform, comparison, agent)
 """Modules whose text `main.py` consists of, in this order; `agent` must be the last thing that is defined."""

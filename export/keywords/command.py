@@ -1,4 +1,4 @@
-"""`wilkins agent`: the agent file of a keyword package, without a trained run."""
+"""`wilkins keywords agent`: the agent file of a keyword package, without a trained run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy as np
 from env.errors import UserError
 from env.files import read_bytes
 from env.identification.pools import decode
+from env.keywords.belief import Noise
 from env.keywords.package import KeywordPackage, load_keywords
-from export.keywords.archive import PRIMARY, SHARES, write_agent
-
-NOISE_LEVELS = (0.035, 0.07, 0.11, 0.15, 0.19, 0.23)
-"""Rates of wrong answers that a partner of whom nothing is known may have."""
+from env.keywords.world import SHARES, world_of
+from export.keywords.archive import PRIMARY, write_agent
 
 
 def write(
@@ -56,13 +55,9 @@ def write(
 
 
 def unknown_noise(keywords: KeywordPackage) -> tuple[np.ndarray, np.ndarray]:
-    """Ways a partner may err of whom nothing is known: rates [noises, questions] and their weight.
-
-    Three times in four one rate for all questions, else by clarity, at half, once or twice its mean.
-    """
-    flat = np.repeat(np.array(NOISE_LEVELS)[:, None], len(keywords.question_names), axis=1)
-    clear = (np.array([0.5, 1.0, 2.0])[:, None] * keywords.clarity).clip(0.005, 0.45)
-    return np.concatenate([flat, clear]), np.repeat([0.75 / len(flat), 0.25 / 3], [len(flat), 3])
+    """Ways a partner may err of whom nothing is known: rates [noises, questions] and their weight."""
+    noise = Noise.unknown(world_of(keywords))
+    return noise.rates, noise.weight
 
 
 def _articles(path: Path) -> dict[str, str]:
