@@ -16,9 +16,11 @@ from agents import trainer
 from agents.arc.run import DEFAULTS as ARC_DEFAULTS
 from agents.arc.run import ArcSettings
 from agents.cabinet.run import CabinetSettings, package_place
+from agents.keywords.run import KeywordsSettings
 from agents.trainer import Game, Settings, resumed
 from games.arc import Arc
 from games.cabinet import Cabinet
+from games.keywords import Keywords
 
 
 def train(
@@ -49,6 +51,19 @@ def train_arc(
     if settings.resume is not None:
         settings, grids = resumed(settings, ArcSettings, Arc.name)
     return main_job(Arc(grids), settings, "train arc")
+
+
+def train_keywords(
+    keywords: Annotated[KeywordsSettings, tyro.conf.arg(name="")] = KeywordsSettings(),
+    settings: Annotated[Settings, tyro.conf.arg(name="")] = Settings(),
+) -> int:
+    """Train an agent that plays LLM 20 Questions with a partner who errs, and evaluate it.
+
+    Writes runs/NAME/: config.json, checkpoints and TensorBoard curves. Ctrl-C saves and says how to go on.
+    """
+    if settings.resume is not None:
+        settings, keywords = resumed(settings, KeywordsSettings, Keywords.name)
+    return main_job(Keywords(keywords), settings, "train keywords")
 
 
 def main_job(game: Game, settings: Settings, command: str = "train") -> int:

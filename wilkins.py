@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "bring an answer table made elsewhere into a package",
     ),
     "synth": ("env.identification.command:synth", "make a synthetic package of any size"),
+    "train keywords": ("train:train_keywords", "train an agent that plays LLM 20 Questions with a partner who errs"),
     "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
     "oracle noise": ("env.oracle.command:noise", "measure how far other numerics are from a package's matrix"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),

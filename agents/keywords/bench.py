@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.keywords.bound import win_bound
-from agents.keywords.players import BeliefPlayer, Player, Recipe, hard_filtering, play
+from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, hard_filtering, play
 from env.errors import UserError
 from env.files import write_whole
 from env.keywords.belief import Belief, Noise, Transcript
@@ -24,9 +24,6 @@ from env.keywords.world import SHARES, Partner, World, synthetic_world
 PARTNERS: tuple[Partner, ...] = (0.05, 0.1, 0.2, "clarity")
 OTHER_SHARES = (0.4, 0.3, 0.2, 0.1)
 """Shares of the tiers where a player is told the usual ones and they are wrong."""
-
-LOOK_FROM = 9
-"""Round from which the player looks ahead that is compared."""
 
 TOLD, WRONG = "belief, told", "belief, told a wrong prior"
 

@@ -123,6 +123,44 @@ def coverage(belief: np.ndarray, p_yes: np.ndarray, left: int, deeper: bool, val
         values[first] = value
 
 
+@compiled()
+def value_asks(
+    tables: Tables, asked: np.ndarray, said: np.ndarray, guessed: np.ndarray, left: int, deeper: bool, focus: int,
+    listed: np.ndarray, values: np.ndarray,
+) -> int:  # fmt: skip
+    """The most informative questions of one game into `listed`, falling, and what each is worth; how many.
+
+    With `left` guesses left it is worth what they will cover, see `coverage`; with 0 its information gain in bits.
+    """
+    size = tables.tilt.shape[1]
+    p_yes, gain = np.empty(size, np.float32), np.empty(size, np.float32)
+    mass = weigh(tables, asked, said, guessed)
+    ids, belief, signed, lean = predict_one(tables, mass, p_yes, gain)
+    found = unasked(gain, asked, listed)
+    if left > 0:
+        places = np.empty(min(focus, ids.size), np.int64)
+        places = places[: largest(belief, 0.0, places)]
+        likely = belief[places]
+        answered = answers_of(ids[places], likely, signed[places], lean, tables.answers, listed[:found])
+        coverage(likely, answered, left, deeper, values[:found])
+    else:
+        for place in range(found):
+            values[place] = gain[listed[place]]
+    return found
+
+
+@compiled(parallel=True)
+def value_asks_all(
+    tables: Tables, asked: np.ndarray, said: np.ndarray, guessed: np.ndarray, left: np.ndarray, deeper: bool, focus: int,
+    listed: np.ndarray, values: np.ndarray,
+) -> None:  # fmt: skip
+    """`value_asks` for a batch: `listed` int64 and `values` float32, both [games, questions], -1 and NaN behind."""
+    for g in prange(asked.shape[0]):
+        found = value_asks(tables, asked[g], said[g], guessed[g], left[g], deeper, focus, listed[g], values[g])
+        listed[g, found:] = -1
+        values[g, found:] = np.nan
+
+
 @compiled(parallel=True)
 def informative_asks(
     tables: Tables, asked: np.ndarray, said: np.ndarray, guessed: np.ndarray, left: np.ndarray, deeper: bool,
@@ -134,20 +172,10 @@ def informative_asks(
     keywords are looked at.
     """
     for g in prange(asked.shape[0]):
-        size = tables.tilt.shape[1]
-        p_yes, gain, listed = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(width, np.int64)
-        mass = weigh(tables, asked[g], said[g], guessed[g])
-        ids, belief, signed, lean = predict_one(tables, mass, p_yes, gain)
-        listed = listed[: unasked(gain, asked[g], listed)]
+        listed, values = np.empty(width, np.int64), np.empty(width, np.float32)
+        found = value_asks(tables, asked[g], said[g], guessed[g], left[g], deeper, focus, listed, values)
         chosen = 0
-        if left[g] > 0:
-            places = np.empty(min(focus, ids.size), np.int64)
-            places = places[: largest(belief, 0.0, places)]
-            likely = belief[places]
-            answered = answers_of(ids[places], likely, signed[places], lean, tables.answers, listed)
-            values = np.empty(listed.size, np.float32)
-            coverage(likely, answered, left[g], deeper, values)
-            for place in range(listed.size):
-                if values[place] > values[chosen] + 1e-6:
-                    chosen = place
+        for place in range(found):
+            if values[place] > values[chosen] + 1e-6:
+                chosen = place
         questions[g] = listed[chosen]

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import torch as th
 
+from agents.identification.policy import ShortlistPolicy
 from agents.keywords import compiled
+from env.identification.observation import Shortlist
 from env.keywords.belief import Belief, Noise, Transcript
 from env.keywords.comparison import ROUNDS
+from env.keywords.environment import SHORTLIST
+from env.keywords.observation import observe
 from env.keywords.world import World
 
-FROM_ROUND = 13
-"""Round from which looking ahead to winning beats information; before it, what the guesses cover is far away."""
+LOOK_FROM = 9
+"""Round from which looking ahead to winning, two questions deep, beats information; before, the end is far away."""
 
 WIDTH = 16
 """Most informative questions that are looked at."""
@@ -114,6 +119,35 @@ class BeliefPlayer:
     def guess(self, seen: Transcript) -> np.ndarray:
         """See `Player`."""
         return self.belief.likeliest(seen)
+
+
+@dataclass(frozen=True)
+class TrainedPlayer:
+    """The trained agent: of what its shortlist holds, what its network scores highest."""
+
+    belief: Belief
+    policy: ShortlistPolicy
+    shortlist: Shortlist = SHORTLIST
+
+    def ask(self, seen: Transcript) -> np.ndarray:
+        """See `Player`."""
+        return self._best(seen, guessing=False)
+
+    def guess(self, seen: Transcript) -> np.ndarray:
+        """See `Player`."""
+        return self._best(seen, guessing=True)
+
+    def _best(self, seen: Transcript, guessing: bool) -> np.ndarray:
+        asked = (seen.asked >= 0).sum(axis=1)
+        begun = asked - 1 if guessing else asked
+        observation = observe(self.belief, seen, begun, np.full(len(seen), guessing), self.shortlist)
+        with th.no_grad():
+            logits = self.policy.scorer.logits({key: th.as_tensor(array) for key, array in observation.items()}).numpy()
+        asks = observation["ask_ids"].shape[1]
+        listed = observation["guess_ids"] if guessing else observation["ask_ids"]
+        scores = logits[:, asks:] if guessing else logits[:, :asks]
+        best = np.where(listed >= 0, scores, -np.inf).argmax(axis=1)
+        return listed[np.arange(len(listed)), best].astype(np.int64)
 
 
 def hard_filtering(world: World) -> BeliefPlayer:

@@ -92,13 +92,13 @@ class KeywordsVecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         over = np.flatnonzero(ends)
         if over.size:
-            last = self._observe()
-            for game in over.tolist():
+            last = self._observe(over)
+            for place, game in enumerate(over.tolist()):
                 won_in = int(number[game]) + 1
                 paid = reward(won_in if solved[game] else None)
                 rewards[game] = SCALE * paid
                 infos[game] = {
-                    "terminal_observation": rows(last, game),
+                    "terminal_observation": rows(last, place),
                     "TimeLimit.truncated": False,
                     "round": won_in,
                     "solved": bool(solved[game]),
@@ -117,9 +117,9 @@ class KeywordsVecEnv(VecEnv):
         self._asked[games], self._said[games], self._guessed[games] = -1, False, -1
         self._turn[games] = 0
 
-    def _observe(self) -> Observation:
-        turn = np.minimum(self._turn, 2 * ROUNDS - 1)
-        seen = Transcript(self._asked, self._said, self._guessed)
+    def _observe(self, games: np.ndarray | slice = slice(None)) -> Observation:
+        turn = np.minimum(self._turn[games], 2 * ROUNDS - 1)
+        seen = Transcript(self._asked, self._said, self._guessed)[games]
         return observe(self.belief, seen, turn // 2, turn % 2 == 1, self.shortlist)
 
     def state(self) -> dict[str, np.ndarray]:

@@ -1,0 +1,68 @@
+"""Runs of LLM 20 Questions: what was chosen for them, the world they were trained in, the agent they made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from agents.settings import Within
+from env.identification.observation import Shortlist
+from env.keywords.package import load_keywords
+from env.keywords.world import World, synthetic_world, world_of
+
+GAME = "keywords"
+
+
+@dataclass(frozen=True)
+class KeywordsSettings:
+    """In which world the agent is trained; it sees features only, and plays any."""
+
+    package: Path | None = None
+    """Folder of a keyword package; a synthetic world when left out."""
+    world_seed: Annotated[int, Within(0, 2**32 - 1)] = 100
+    """Seed of the synthetic world; the benchmark's is 0, which is never trained on."""
+    tiers: Annotated[tuple[int, ...], Within(1, 10**6)] = (500, 1200, 1700, 1700)
+    """Keywords in each tier of the synthetic world; a third of the benchmark's, which is played three times as fast."""
+    lowest: Annotated[float, Within(0.0, 0.5)] = 0.02
+    """Least rate of a partner's wrong answers; each game's is drawn between this and the highest one."""
+    highest: Annotated[float, Within(0.0, 0.5)] = 0.25
+    """Highest rate of a partner's wrong answers."""
+    width: Annotated[int, Within(1, 4096)] = 64
+    """Units in each layer of the scorer."""
+    asks: Annotated[int, Within(1, 4096)] = 16
+    """Questions on the shortlist."""
+    guesses: Annotated[int, Within(1, 4096)] = 3
+    """Keywords on the shortlist."""
+    focus: Annotated[int, Within(1, 10**6)] = 64
+    """Likeliest keywords that the two-step features look at."""
+    trials: Annotated[int, Within(1, 10**6)] = 300
+    """Games of an evaluation."""
+    lesson_games: Annotated[int, Within(1, 10**6)] = 300
+    """Games of a lesson for each noise that it is told of."""
+
+    @property
+    def shortlist(self) -> Shortlist:
+        """How many questions and keywords are described."""
+        return Shortlist(self.asks, self.guesses, self.focus)
+
+
+def world_for(chosen: KeywordsSettings) -> World:
+    """The world of a run. Raises UserError for a package that cannot be read."""
+    return (
+        synthetic_world(chosen.world_seed, chosen.tiers)
+        if chosen.package is None
+        else world_of(load_keywords(chosen.package))
+    )
+
+
+def identity(world: World) -> Mapping[str, Any]:
+    """What a run is tied to: the table's digest and sizes."""
+    keywords, questions = world.answers.shape
+    return {
+        "table_sha256": hashlib.sha256(world.answers.tobytes()).hexdigest(),
+        "keywords": keywords,
+        "questions": questions,
+    }

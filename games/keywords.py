@@ -1,0 +1,106 @@
+"""LLM 20 Questions as the trainer sees it: its rounds, network, evaluation, lessons, and what is reported at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from agents.identification.lessons import teach
+from agents.identification.policy import ShortlistPolicy, ShortlistRolloutBuffer
+from agents.keywords.lessons import lesson
+from agents.keywords.players import BeliefPlayer, TrainedPlayer, play
+from agents.keywords.run import GAME, KeywordsSettings, identity, world_for
+from agents.runs import Run
+from agents.trainer import Evaluation
+from env.errors import UserError
+from env.keywords.belief import Belief, Noise
+from env.keywords.rules import reward
+from env.keywords.vector import KeywordsVecEnv
+from env.keywords.world import SHARES
+
+TOLD = (0.05, 0.1, 0.2)
+"""Rates of wrong answers that the agent is also taught to play under when it is told them."""
+
+
+class Keywords:
+    """LLM 20 Questions in one world; see `agents.trainer.Game`."""
+
+    name = GAME
+    best_by = "unknown_noise"
+    policy = ShortlistPolicy
+    rollout_buffer = ShortlistRolloutBuffer
+
+    def __init__(self, chosen: KeywordsSettings):
+        """Load the world. Raises UserError where it cannot be played."""
+        if chosen.lowest > chosen.highest:
+            raise UserError(f"--lowest {chosen.lowest:g} is above --highest {chosen.highest:g}")
+        self.choices = replace(chosen, package=None if chosen.package is None else chosen.package.absolute())
+        self.table = world_for(chosen)
+        self.belief = Belief.of(self.table, Noise.unknown(self.table))
+
+    @property
+    def title(self) -> str:
+        """The package's folder, or the game."""
+        return GAME if self.choices.package is None else self.choices.package.name
+
+    @property
+    def world(self) -> Mapping[str, Any]:
+        """Digest and sizes of the table."""
+        return identity(self.table)
+
+    @property
+    def policy_arguments(self) -> Mapping[str, Any]:
+        """Width of the scorer."""
+        return {"width": self.choices.width}
+
+    def worlds(self, games: int) -> KeywordsVecEnv:
+        """Games whose partner errs at a drawn rate of which the agent is told nothing."""
+        chosen = self.choices
+        return KeywordsVecEnv(self.table, games, (chosen.lowest, chosen.highest), shortlist=chosen.shortlist)
+
+    def evaluate(self, policy: ShortlistPolicy) -> Evaluation:
+        """Games won, in percent, told nothing of the noise, always the same games; and the mean reward."""
+        hidden, answers = self._games(self.choices.trials, seed=0)
+        won, _ = play(TrainedPlayer(self.belief, policy, self.choices.shortlist), answers, hidden)
+        rewards = np.array([reward(number or None) for number in won.tolist()])
+        return Evaluation(
+            {self.best_by: 100 * float((won > 0).mean())},
+            {"mean_reward": float(rewards.mean())},
+            {"round": won[won > 0].astype(np.float32)},
+        )
+
+    def teach(self, policy: ShortlistPolicy, seed: int, status: Callable[[str], AbstractContextManager[Any]]) -> float:
+        """Fit the policy to what looking ahead to winning finds, noise unknown and told."""
+        lessons = []
+        for place, rate in enumerate((None, *TOLD)):
+            with status("looking ahead, noise unknown" if rate is None else f"looking ahead, noise {rate:g}"):
+                told = None if rate is None else Belief.of(self.table, Noise.flat(rate, len(self.table.clarity)))
+                hidden, answers = self._games(self.choices.lesson_games, 1 + seed * 10 + place, rate)
+                lessons.append(lesson(told or self.belief, hidden, answers, self.choices.shortlist))
+        with status("learning"):
+            return teach(policy, lessons, seed)
+
+    def export(self, run: Run, console: Console) -> None:
+        """Say how the best agent plays, beside belief with most information, in the same games."""
+        record = run.record()
+        assert record is not None
+        best = record.best
+        assert best is not None
+        hidden, answers = self._games(self.choices.trials, seed=0)
+        won, _ = play(BeliefPlayer(self.belief), answers, hidden)
+        console.print(
+            f"win rate, noise unknown: agent {record.best_score:.1f}, belief {100 * (won > 0).mean():.1f}, "
+            f"the same {len(hidden)} games"
+        )
+        console.print(f"agent       {run.path(best)}", soft_wrap=True)
+
+    def _games(self, games: int, seed: int, rate: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Hidden keywords and answers; each game's rate is drawn where it is None."""
+        chosen = self.choices
+        drawn = np.random.default_rng([seed, 1]).uniform(chosen.lowest, chosen.highest, games)
+        return self.table.draw(drawn if rate is None else rate, games, seed, SHARES)
