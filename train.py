@@ -15,8 +15,9 @@ from rich.console import Console
 from agents import trainer
 from agents.arc.run import DEFAULTS as ARC_DEFAULTS
 from agents.arc.run import ArcSettings
-from agents.cabinet.run import CabinetSettings, package_place
+from agents.cabinet.run import CabinetSettings
 from agents.keywords.run import KeywordsSettings
+from agents.runs import package_place
 from agents.trainer import Game, Settings, resumed
 from games.arc import Arc
 from games.cabinet import Cabinet
@@ -61,8 +62,9 @@ def train_keywords(
 
     Writes runs/NAME/: config.json, checkpoints and TensorBoard curves. Ctrl-C saves and says how to go on.
     """
-    if settings.resume is not None:
-        settings, keywords = resumed(settings, KeywordsSettings, Keywords.name)
+    if (run := settings.resume) is not None:
+        settings, stored = resumed(settings, KeywordsSettings, Keywords.name)
+        keywords = replace(stored, package=package_place(stored.package, keywords.package, run))
     return main_job(Keywords(keywords), settings, "train keywords")
 
 

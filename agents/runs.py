@@ -187,3 +187,14 @@ def _checkpoint(stored: Any) -> Checkpoint:
     if not (counts and scores and type(found.kept) is bool and _NAME.fullmatch(found.file)):
         raise ValueError(f"no checkpoint: {str(stored)[:60]}")
     return found
+
+
+def package_place(made_with: Path | str | None, named: Path | None, what: Path) -> Path | None:
+    """Where a package lies: as `named`, else as `what` was made with; None for the embedded one.
+
+    Raises UserError where it has moved, with the way out.
+    """
+    place = named or (None if made_with is None else Path(made_with))
+    if named is None and place is not None and not place.is_dir():
+        raise UserError(f"{what}: its package {place} is not there any more; say where it lies with --package DIR")
+    return place

@@ -31,6 +31,7 @@ class Keywords:
     """LLM 20 Questions in one world; see `agents.trainer.Game`."""
 
     name = GAME
+    elsewhere = "name its own package with --package DIR"
     best_by = "unknown_noise"
     policy = ShortlistPolicy
     rollout_buffer = ShortlistRolloutBuffer

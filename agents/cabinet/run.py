@@ -108,14 +108,3 @@ def load_cabinet_run(folder: Path) -> CabinetRun:
     """Run of a folder. Raises UserError where it is none of the animal game, or its `config.json` is damaged."""
     run = load_run(folder, GAME)
     return CabinetRun(run, settings_of(run, "choices", CabinetSettings))
-
-
-def package_place(made_with: Path | str | None, named: Path | None, what: Path) -> Path | None:
-    """Where a package lies: as `named`, else as `what` was made with; None for the embedded one.
-
-    Raises UserError where it has moved, with the way out.
-    """
-    place = named or (None if made_with is None else Path(made_with))
-    if named is None and place is not None and not place.is_dir():
-        raise UserError(f"{what}: its package {place} is not there any more; say where it lies with --package DIR")
-    return place

@@ -13,11 +13,12 @@ import numpy as np
 import tyro
 from rich.console import Console
 
-from agents.cabinet.run import CabinetRun, load_cabinet_run, package_place
+from agents.cabinet.run import CabinetRun, load_cabinet_run
 from agents.identification.baselines import best_belief
 from agents.identification.play import play
 from agents.identification.players import Lookahead, Player, RankedPlayer
 from agents.identification.policy import ShortlistPolicy
+from agents.runs import package_place
 from env.errors import UserError
 from env.files import write_whole
 from env.identification.belief import Assumed

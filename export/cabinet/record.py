@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from agents.cabinet.run import load_cabinet_run, package_place
-from agents.runs import CONFIG
+from agents.cabinet.run import load_cabinet_run
+from agents.runs import CONFIG, package_place
 from env.errors import UserError
 from env.files import read_bytes, write_whole
 from env.identification.belief import Assumed
