@@ -14,11 +14,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from agents.identification.policy import ShortlistPolicy
 from agents.keywords.bound import win_bound
-from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, hard_filtering, play
+from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, TrainedPlayer, hard_filtering, play
+from agents.keywords.run import load_keywords_run, stored_policy
 from env.errors import UserError
 from env.files import write_whole
+from env.identification.observation import Shortlist
 from env.keywords.belief import Belief, Noise, Transcript
+from env.keywords.comparison import ROUNDS
 from env.keywords.world import SHARES, Partner, World, synthetic_world
 
 PARTNERS: tuple[Partner, ...] = (0.05, 0.1, 0.2, "clarity")
@@ -44,6 +48,7 @@ def bench_keywords(
     partners: tuple[str, ...] = ("0.05", "0.1", "0.2", "clarity"),
     folder: Path = Path("runs/bench-keywords"),
     decisions: int = 200,
+    run: Path | None = None,
 ) -> int:
     """Print win rates in 20 rounds on the synthetic 15,113 keywords x 521 questions, with standard errors and bars.
 
@@ -56,17 +61,23 @@ def bench_keywords(
         partners: Rates of wrong answers, or clarity: by question and keyword.
         folder: Keeps the round in which each game was won.
         decisions: Decisions that are timed; 0 times none.
+        run: Run of `wilkins train keywords` whose best agent plays too, told of the noise and told nothing.
     """
     if games < 1 or seed < 0 or decisions < 0:
         raise UserError(f"--games {games} --seed {seed} --decisions {decisions}: games from 1, the others from 0")
     console, world = Console(), synthetic_world()
+    trained = None if run is None else load_agent(run)
     chosen, tiers = [_partner(text) for text in partners], tuple(np.bincount(world.tier).tolist())
     for partner in chosen:
         bound = (
             "" if isinstance(partner, str) else f"; no player can exceed {100 * win_bound(partner, tiers, SHARES):.2f}"
         )
         table = _table(f"win rate, wrong answers {_wrong(partner)}, {games:,} games{bound}")
-        for entries, shares in ((entries_told(world, partner), SHARES), (entries_prior(world, partner), OTHER_SHARES)):
+        played = (
+            (entries_told(world, partner, trained), SHARES),
+            (entries_prior(world, partner), OTHER_SHARES),
+        )
+        for entries, shares in played:
             draw, listed = world.draw(partner, games, seed, shares), 100 * sum(shares)
             points: dict[str, np.ndarray] = {}
             for entry in entries:
@@ -76,12 +87,31 @@ def bench_keywords(
             table.add_section()
         console.print(table)
     if decisions:
-        _time(world, decisions, console)
+        _time(world, decisions, console, trained)
     return 0
 
 
-def entries_told(world: World, partner: Partner) -> Iterator[Entry]:
-    """Players in games whose prior they know: the published ones, belief, and one that is told nothing of the noise."""
+@dataclass(frozen=True)
+class Agent:
+    """A trained agent, and which run and checkpoint it is of."""
+
+    label: str
+    policy: ShortlistPolicy
+    shortlist: Shortlist
+
+    def player(self, belief: Belief, look_from: int = ROUNDS + 1) -> TrainedPlayer:
+        """The agent reckoning with a belief."""
+        return TrainedPlayer(belief, self.policy, self.shortlist, look_from)
+
+
+def load_agent(folder: Path) -> Agent:
+    """The best agent of a run. Raises UserError where there is none."""
+    run, chosen = load_keywords_run(folder)
+    return Agent(f"{folder.name} {run.checkpoint('best').label}", stored_policy(run, chosen), chosen.shortlist)
+
+
+def entries_told(world: World, partner: Partner, trained: Agent | None = None) -> Iterator[Entry]:
+    """Players in games whose prior they know: the published ones, belief, the agent, and those told nothing of the noise."""
     told = (
         Noise.by_clarity(world, spread=False) if isinstance(partner, str) else Noise.flat(partner, len(world.clarity))
     )
@@ -99,6 +129,19 @@ def entries_told(world: World, partner: Partner) -> Iterator[Entry]:
         lambda: BeliefPlayer(Belief.of(world, Noise.unknown(world)), LOOK_FROM, deeper=True),
         (TOLD,),
         least,
+    )
+    if trained is None:
+        return
+    unknown = Noise.unknown(world)
+    yield Entry(f"agent {trained.label}", lambda: trained.player(Belief.of(world, told)), (TOLD,), ahead)
+    yield Entry(
+        f"agent {trained.label}, looks ahead",
+        lambda: trained.player(Belief.of(world, told), LOOK_FROM),
+        (TOLD,),
+        ahead,
+    )
+    yield Entry(
+        f"agent {trained.label}, noise unknown", lambda: trained.player(Belief.of(world, unknown)), (TOLD,), least
     )
 
 
@@ -145,7 +188,7 @@ def _error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
-def _time(world: World, decisions: int, console: Console) -> None:
+def _time(world: World, decisions: int, console: Console, trained: Agent | None = None) -> None:
     """Median time of a decision, a question or a guess, on one core, in states of the belief's own games."""
     told = Belief.of(world, Noise.flat(0.1, len(world.clarity)))
     hidden, answers = world.draw(0.1, 1 + decisions // 10, seed=2)
@@ -161,6 +204,8 @@ def _time(world: World, decisions: int, console: Console) -> None:
         "recipe, compiled": Recipe(world),
     }
     bars = {"belief": 2.0, "looks ahead": 20.0}
+    if trained is not None:
+        players["agent"] = trained.player(told)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:

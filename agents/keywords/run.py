@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from agents.settings import Within
+from agents.runs import CONFIG, Run, load_run
+from agents.settings import Within, settings_of
+from env.errors import UserError
 from env.identification.observation import Shortlist
 from env.keywords.package import load_keywords
 from env.keywords.world import World, synthetic_world, world_of
@@ -66,3 +68,28 @@ def identity(world: World) -> Mapping[str, Any]:
         "keywords": keywords,
         "questions": questions,
     }
+
+
+def load_keywords_run(folder: Path) -> tuple[Run, KeywordsSettings]:
+    """Run of a folder and its choices. Raises UserError where it is none of this game, or its `config.json` is damaged."""
+    run = load_run(folder, GAME)
+    return run, settings_of(run, "choices", KeywordsSettings)
+
+
+def stored_policy(run: Run, chosen: KeywordsSettings, checkpoint: str = "best") -> Any:
+    """The network of a checkpoint, a `ShortlistPolicy`. Raises UserError for one that is missing or damaged."""
+    # Slow to import: only where a policy is really loaded.
+    from gymnasium import spaces
+
+    from agents.checkpoints import load_parameters
+    from agents.identification.policy import ShortlistPolicy
+    from env.keywords.observation import observation_space
+
+    sizes = [run.config["world"].get(name) for name in ("questions", "keywords")]
+    if not all(type(size) is int and 1 <= size <= 10**7 for size in sizes):
+        raise UserError(f"{run.folder / CONFIG}: its world has no sizes of the table; restore the file or train again")
+    questions, keywords = sizes
+    space = observation_space(chosen.shortlist, questions, keywords)
+    policy = ShortlistPolicy(space, spaces.Discrete(questions + keywords), lambda _: 0.0, width=chosen.width)
+    load_parameters(run.path(run.checkpoint(checkpoint)), policy)
+    return policy
