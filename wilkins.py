@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
+from env import streams
 from env.errors import PackageWarning, UserError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -65,29 +66,51 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit code: 0 done, 1 a check said no, 2 a mistake, 130 interrupted."""
+    """Run one subcommand; returns the exit code.
+
+    0 done, 1 a check said no, 2 a mistake or a place that refuses, 70 a fault of the program, 128 + n stopped by signal n
+    (130: Ctrl-C).
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
     name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS and len(words) >= n), None)
+    with streams.guarded() as outlet:
+        code = _ended(name, words)
+        sys.stdout.flush()
+        line = None if outlet is None else streams.told(outlet.failure)
+        if line is not None:
+            print(f"wilkins {name or ''}".rstrip() + f": {line}", file=sys.stderr)
+            code = code or 2
+    return code
+
+
+def _ended(name: str | None, words: Sequence[str]) -> int:
+    """Run to whatever end; its exit code, with a line on standard error where something went wrong."""
     try:
-        code = _overview(words) if name is None else _run(name, words[name.count(" ") + 1 :])
-        sys.stdout.flush()  # a reader who has left shows here rather than at exit
-        return code
+        with streams.signals():
+            return _overview(words) if name is None else _run(name, words[name.count(" ") + 1 :])
     except UserError as error:
         print(f"wilkins {name}: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print(f"wilkins {name}: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader of a pipe left (`| head`): nothing to report, and nowhere to flush to at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 128 + stop.number if isinstance(stop, streams.StopAskedError) else 130
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"wilkins {name}: {where}{error.strerror or error}; free space or choose another place", file=sys.stderr)
+        return 2
+    except MemoryError:
+        print(f"wilkins {name}: not enough memory for these settings; choose smaller ones", file=sys.stderr)
+        return 2
+    except Exception:  # Python's own exit code would be 1, which means that a check said no
+        traceback.print_exc()
+        return 70
 
 
 def _run(name: str, flags: Sequence[str]) -> int:
-    target = _target(name)
-    import tyro  # slow to import: only once a command is known
+    with streams.leaving_at_once(f"wilkins {name}: interrupted"):
+        target = _target(name)
+        import tyro  # slow to import: only once a command is known
 
     try:
         result = tyro.cli(target, args=flags, prog=f"wilkins {name}", config=(tyro.conf.PositionalRequiredArgs,))

@@ -164,9 +164,10 @@ def train(game: Game, settings: Settings, console: Console) -> tuple[Run, bool]:
             watch = Watch(game, settings, run, console)
             finished = learn(watch) and taught(watch)
         except OSError as error:  # TensorBoard writes on its own
-            reason = error.strerror or error
+            what = "the curves" if error.filename is None else error.filename
             raise UserError(
-                f"cannot write the curves to {run.folder}: {reason}; then go on with --resume {run.folder}"
+                f"cannot write {what} in {run.folder}: {error.strerror or error}; "
+                f"mend that, then go on with --resume {run.folder}"
             ) from None
     return run, finished
 
@@ -328,7 +329,11 @@ class Watch(BaseCallback):
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Take signals to stop as a wish, the second one as an order; afterwards they mean what they did."""
-        previous = {number: signal.signal(number, self._stop) for number in STOPS}
+        previous = {
+            number: signal.signal(number, self._stop)
+            for number in STOPS
+            if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN  # nohup means it
+        }
         try:
             yield
         finally:
@@ -393,6 +398,8 @@ class Watch(BaseCallback):
         self._commit(checkpoint, dataclasses.replace(self.record, stopped=checkpoint))
 
     def _commit(self, checkpoint: Checkpoint, record: Record) -> None:
+        if not (self.run.folder / CONFIG).exists():
+            raise UserError(f"the run folder {self.run.folder} is gone; nothing more can be kept, so training ends")
         checkpoints.save(self.run.path(checkpoint), self.agent, self.worlds)
         self.run.commit(record)
         self.record = record

@@ -39,7 +39,11 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             publish(temporary, path)
             temporary = None
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}; free space or choose another place") from None
+        own = temporary is None or error.filename in (None, str(temporary))
+        named = path if own else error.filename  # what failed may be another file, used while this one was written
+        raise UserError(
+            f"cannot write {named}: {error.strerror or error}; free space or choose another place"
+        ) from None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
