@@ -42,8 +42,6 @@ class Outlet(io.FileIO):
         while len(rest) and self.failure is None:
             try:
                 rest = rest[os.write(self.fileno(), rest) :]
-            except BlockingIOError as error:
-                self.failure = error
             except OSError as error:
                 self.failure = error
         return size

@@ -10,7 +10,6 @@ from env.arc.grids import (
     TOUCHING,
     Objects,
     background,
-    compiled,
     counts,
     enclosed,
     find_objects,
@@ -18,6 +17,7 @@ from env.arc.grids import (
     remembered,
 )
 from env.arc.tasks import Grid
+from env.loops import compiled
 
 NOTHING = 15
 """Value of a cell outside the grid, and the largest of any plane."""

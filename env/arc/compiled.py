@@ -5,15 +5,10 @@ A board is int8 [30, 30] with `OUTSIDE` beyond its size. Four lie in each game: 
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
-from numba import config, njit
 
 from env.arc.tasks import LARGEST_SIDE, TRIALS
-
-# Numba's OpenMP layer would set the number of threads for torch too, in the same process.
-config.THREADING_LAYER = "workqueue"  # type: ignore[attr-defined]
+from env.loops import compiled
 
 OUTSIDE = -1
 OUTPUT, CLIPBOARD, INPUT, ANSWER = range(4)
@@ -35,7 +30,6 @@ DONE, REFUSED, RIGHT, WRONG, INVALID = range(5)
 """What became of an action; `INVALID`: it is not in the action space."""
 
 _SIDE = LARGEST_SIDE
-compiled = partial(njit, cache=True, nogil=True)
 
 
 @compiled(inline="always")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from env.arc.grids import BY_COLOUR_CORNERS, TOUCHING, background, compiled, counts, enclosed, find_objects, find_panels
+from env.arc.grids import BY_COLOUR_CORNERS, TOUCHING, background, counts, enclosed, find_objects, find_panels
 from env.arc.tasks import Grid
 from env.arc.world import DEEPEST, State
+from env.loops import compiled
 
 PAIR_FEATURES = (
     "same_size", "rows_ratio", "columns_ratio", "same_rows", "same_columns", "sides_swapped", "rows_multiplied",

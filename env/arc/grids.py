@@ -6,17 +6,15 @@ The loops are compiled; results are remembered by content, for many operations l
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 
 from env.arc.tasks import COLOURS, Grid
+from env.loops import compiled
 
 T = TypeVar("T")
-
-compiled = partial(njit, cache=True, nogil=True)
 
 
 class Segmentation(NamedTuple):

@@ -6,7 +6,6 @@ import numpy as np
 
 from env.arc.grids import (
     background,
-    compiled,
     counts,
     enclosed,
     label,
@@ -14,6 +13,7 @@ from env.arc.grids import (
 )
 from env.arc.operation import Operation, variants
 from env.arc.tasks import Grid
+from env.loops import compiled
 
 NOTHING = 99
 """Stands for a cell outside the grid; no colour."""

@@ -13,7 +13,6 @@ from env.arc.grids import (
     TOUCHING_SIDES,
     Objects,
     background,
-    compiled,
     counts,
     enclosed,
     find_objects,
@@ -21,6 +20,7 @@ from env.arc.grids import (
 )
 from env.arc.operation import Operation, variants
 from env.arc.tasks import LARGEST_SIDE, Grid
+from env.loops import compiled
 
 SEGMENTATIONS = {
     "colour": BY_COLOUR,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from env.arc.cells import NAMES, SOURCES, cells
-from env.arc.grids import compiled
 from env.arc.operation import Operation
 from env.arc.programs import Feature, Rule
 from env.arc.tasks import Grid
+from env.loops import compiled
 
 WORD = 64
 """Sources that fit in a word of bits."""

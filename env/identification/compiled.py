@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import config, njit, prange
+from numba import prange
 
-# Numba's OpenMP layer would set the number of threads for torch too, in the same process.
-config.THREADING_LAYER = "workqueue"  # type: ignore[attr-defined]
+from env import loops
 
 NEGLIGIBLE = 1e-6
 """Posterior below which a candidate is left out of the sums over the support."""
@@ -32,7 +31,7 @@ _ONE = np.float32(1)
 _TINY = np.float32(1e-30)
 _SCARCE = np.float32(1e-6)
 
-compiled = partial(njit, cache=True, fastmath={"contract"}, nogil=True)
+compiled = partial(loops.compiled, fastmath={"contract"})
 
 
 @compiled()
