@@ -16,7 +16,7 @@ from env.identification.package import Candidates
 from export.cabinet.command import exported, rows_of
 from export.cabinet.evaluate import AgentScore
 
-WIDTH = 30
+WIDTH = 10
 """Longest bar of the curve, in characters."""
 
 
@@ -49,7 +49,7 @@ def show_agents(scores: Sequence[AgentScore], hidden: Candidates, assumed: Assum
     """Print a line a checkpoint; with several of them the curve beside it, of the agent unaided at the noise."""
     table = Table(title=f"agents on {hidden.choice}, x100, limit {limit(len(hidden)):.2f}", title_justify="left")
     table.add_column("checkpoint")
-    for column in ("noise 0", str(assumed), "solved", "calls", "with lookahead"):
+    for column in ("noise 0", str(assumed), "solved", "calls", "lookahead"):
         table.add_column(column, justify="right")
     values = [each.rows[1].score for each in scores]
     low, high = min(values), max(values)

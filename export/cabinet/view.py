@@ -88,7 +88,9 @@ def view(
     content = page(graphs, world, hidden.ids, assumed.noise, hidden.choice, assumed.curve, made)
     write_whole(target, content)
     console = Console()
-    console.print(f"{target}  [dim]{len(content.encode()) / 1e6:.2f} MB, {len(graphs)} of {len(hidden)} candidates[/]")
+    console.print(
+        f"{target}  [dim]{len(content.encode()) / 1e6:.2f} MB, {len(graphs)} {'policy' if len(graphs) == 1 else 'policies'}[/]"
+    )
     console.print(spoken(hidden, assumed), soft_wrap=True)
     return 0
 
