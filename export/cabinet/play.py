@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +37,25 @@ class Step:
     value: int
     """question_id of an ask, animal_id of a guess."""
     yes: bool
+    known: bool = True
+    """False where the person did not know: `yes` is then the edge that the belief expected, and nothing was learnt."""
+
+    @property
+    def said(self) -> str:
+        """The answer in words."""
+        return ("yes" if self.yes else "no") if self.known else "don't know"
 
 
-def follow(graph: Graph, answers: list[bool]) -> tuple[list[Step], int]:
-    """Steps of a round along `answers`, and the node that waits for the next one (-1: the round has ended)."""
+def follow(graph: Graph, answers: Sequence[bool], unknown: Set[int] = frozenset()) -> tuple[list[Step], int]:
+    """Steps of a round along `answers`, and the node that waits for the next one (-1: the round has ended).
+
+    `unknown` are the places of answers that nobody knew, whose edge was only expected.
+    """
     steps: list[Step] = []
     node = graph.root
-    for yes in answers:
+    for call, yes in enumerate(answers):
         kind, value = int(graph.kind[node]), int(graph.value[node])
-        steps.append(Step(kind, value, yes))
+        steps.append(Step(kind, value, yes, call not in unknown))
         node = int(graph.yes[node] if yes else graph.no[node])
         if (kind == GUESS and yes) or len(steps) == BUDGET or node < 0 or graph.kind[node] == STOP:
             return steps, -1
@@ -57,6 +68,8 @@ def belief_after(likelihood: Likelihood, candidates: np.ndarray, steps: list[Ste
     excluded = np.zeros(len(candidates), bool)
     heard: dict[int, bool] = {}
     for step in steps:
+        if not step.known:
+            continue
         if step.kind == GUESS:
             ruled_out = (candidates == step.value) != step.yes
             excluded |= ruled_out
@@ -71,6 +84,18 @@ def belief_after(likelihood: Likelihood, candidates: np.ndarray, steps: list[Ste
     return belief[0]
 
 
+def expected_answer(graph: Graph, node: int, belief: np.ndarray, likelihood: Likelihood) -> bool:
+    """The answer that `belief` expects to the question at `node`; the other one where only behind it the graph ends."""
+    ends_yes, ends_no = (_ends(graph, int(edge[node])) for edge in (graph.yes, graph.no))
+    if ends_yes != ends_no:
+        return ends_no
+    return float(belief @ likelihood.p_yes[:, graph.value[node]]) > 0.5
+
+
+def _ends(graph: Graph, node: int) -> bool:
+    return node < 0 or int(graph.kind[node]) == STOP
+
+
 def play(
     policy: Path,
     package: Path | None = None,
@@ -79,7 +104,9 @@ def play(
     doubt: float | None = None,
     answer_model: AnswerModel | None = None,
 ) -> int:
-    """Play against a policy in the terminal: think of an animal, answer y or n; u takes an answer back, q leaves.
+    """Play against a policy in the terminal: think of an animal, answer y, n or d (don't know); u undoes, q leaves.
+
+    "Don't know" spends the call and leaves the belief as it is; the policy goes on as if it had heard what it expects.
 
     What is not said by a flag is as the policy was made.
 
@@ -97,23 +124,30 @@ def play(
     likelihood = Likelihood.from_margins(hidden.margin, assumed.noise, curve=assumed.reckoned, missing=hidden.missing)
     console = Console(highlight=False)
     console.print(
-        f"Think of one of {len(ids)} animals. [bold]y[/] yes, [bold]n[/] no, [bold]u[/] undo, [bold]q[/] leave.\n"
+        f"Think of one of {len(ids)} animals. "
+        "[bold]y[/] yes, [bold]n[/] no, [bold]d[/] don't know, [bold]u[/] undo, [bold]q[/] leave.\n"
     )
     console.print(spoken(hidden, assumed) + "\n", soft_wrap=True, style="dim")
     answers: list[bool] = []
+    unknown: set[int] = set()
     while True:
-        steps, node = follow(graph, answers)
+        steps, node = follow(graph, answers, unknown)
         if node < 0:
             break
         belief = belief_after(likelihood, ids, steps)
         console.print(_question(world, graph, node, len(steps), belief))
-        reply = _ask(console, "y, n, u or q: ", ("y", "n", "u", "q"))
+        choices = ("y", "n", "d", "u", "q") if graph.kind[node] == ASK else ("y", "n", "u", "q")
+        reply = _ask(console, f"{', '.join(choices[:-1])} or {choices[-1]}: ", choices)
         if reply == "q":
             return 0
         if reply == "u":
             answers = answers[:-1]
+            unknown.discard(len(answers))
+        elif reply == "d":
+            unknown.add(len(answers))
+            answers.append(expected_answer(graph, node, belief, likelihood))
         else:
-            answers = [*answers, reply == "y"]
+            answers.append(reply == "y")
     console.print(_summary(world, ids, likelihood, steps))
     _parted(console, world, steps)
     return 0
@@ -147,7 +181,7 @@ def _summary(package: Package, candidates: np.ndarray, likelihood: Likelihood, s
         likeliest = ", ".join(f"{package.animals.names[candidates[at]]} {belief[at]:.1%}" for at in order if belief[at])
         left = 2.0 ** float(entropy(belief[None])[0])
         words = escape(_words(package, step.kind, step.value))
-        table.add_row(str(call), words, "yes" if step.yes else "no", f"{left:.3g}", escape(likeliest))
+        table.add_row(str(call), words, step.said, f"{left:.3g}", escape(likeliest))
     score = round_score(solved, len(steps))
     verdict = "Found" if solved else "Not found: you win"
     return Group(Text(f"\n{verdict} after {len(steps)} calls, round score {score:.2f}.\n", style="bold"), table)
@@ -162,10 +196,15 @@ def _parted(console: Console, package: Package, steps: list[Step]) -> None:
             console.print(escape(str(error)))
         else:
             matrix = package.matrix
-            if np.isnan(matrix.margin[animal]).any():
-                console.print(f"The oracle was not asked everything about {escape(package.animals.names[animal])}.")
+            name = escape(package.animals.names[animal])
+            asks = [step for step in steps if step.kind == ASK and step.known]
+            measured = [step for step in asks if matrix.measured[animal, step.value]]
+            if not measured:
+                console.print(f"Nothing is known about {name} that was asked and answered.")
                 return
-            asks = [step for step in steps if step.kind == ASK]
+            if len(measured) < len(asks):
+                console.print(f"{len(asks) - len(measured)} of the {len(asks)} questions have no answer for {name}.")
+            asks = measured
             parted = [step for step in asks if bool(matrix.answer[animal, step.value]) != step.yes]
             console.print(f"The oracle would have answered {len(parted)} of {len(asks)} questions otherwise.")
             for step in parted:

@@ -139,7 +139,7 @@ def page_data(
     """What the page holds, ready for JSON: names, quantised margins, graphs, scores per candidate and noise level."""
     margin, missing = package.matrix.signed_margin()[candidates], package.matrix.missing_rate
     quantised, scale = quantise(margin)
-    twin, differ = _nearest(package.matrix.answer[candidates])
+    twin, differ = nearest(margin)
     levels = sorted({*NOISE_LEVELS, float(noise)})
     policies = []
     for name, graph in graphs.items():
@@ -179,7 +179,7 @@ def page_data(
         "candidates": candidates.tolist(),
         "margins": _base64(quantised, "<i2"),
         "scale": scale,
-        "missing": _base64(missing, "<f4"),
+        "missing": _base64(missing, "<f8"),
         "budget": BUDGET,
         "cost": COST,
         "noise": float(noise),
@@ -207,15 +207,18 @@ def quantise(margin: np.ndarray) -> tuple[np.ndarray, float]:
     return np.where(np.isnan(margin), MISSING, steps).astype(np.int16), step
 
 
-def _nearest(answer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each row the other row that differs in the fewest answers (-1: there is none), and in how many."""
-    if len(answer) < 2:
-        return np.full(len(answer), -1), np.zeros(len(answer), np.int64)
-    yes = answer.astype(np.float32)
-    differ = (yes @ (1 - yes).T + (1 - yes) @ yes.T).astype(np.int64)
-    np.fill_diagonal(differ, answer.shape[1] + 1)
+def nearest(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the other row that differs in the fewest answers (-1: there is none), and in how many.
+
+    A missing answer (NaN) tells nobody apart.
+    """
+    if len(margin) < 2:
+        return np.full(len(margin), -1), np.zeros(len(margin), np.int64)
+    yes, no = (margin > 0).astype(np.float32), (margin < 0).astype(np.float32)
+    differ = (yes @ no.T + no @ yes.T).astype(np.int64)
+    np.fill_diagonal(differ, margin.shape[1] + 1)
     twin = differ.argmin(axis=1)
-    return twin, differ[np.arange(len(answer)), twin]
+    return twin, differ[np.arange(len(margin)), twin]
 
 
 def _points(curve: Curve | None) -> dict[str, list[float]] | None:

@@ -48,6 +48,7 @@ interface RawData {
   candidates: number[];
   margins: string;
   scale: number;
+  missing: string;
   budget: number;
   cost: number;
   noise: number;
@@ -66,6 +67,9 @@ interface RawData {
 export const ASK = 0;
 export const GUESS = 1;
 export const STOP = 2;
+
+/** Stands among the margins for an answer that nobody measured. */
+export const MISSING = -32768;
 
 export interface Policy {
   name: string;
@@ -87,13 +91,15 @@ export interface Policy {
   measured: number;
 }
 
-export interface Data extends Omit<RawData, "margins" | "twin" | "differ" | "policies" | "candidates"> {
+export interface Data extends Omit<RawData, "margins" | "missing" | "twin" | "differ" | "policies" | "candidates"> {
   /** Animal identifiers of the candidates. */
   candidates: Int32Array;
   /** Candidate position of an animal identifier, -1 where it is none. */
   position: Int32Array;
-  /** Quantised margins [candidates, questions]; margin = q * scale, the sign is the answer. */
+  /** Quantised margins [candidates, questions]; margin = q * scale, the sign is the answer, MISSING where there is none. */
   margins: Int16Array;
+  /** Per question P(yes) of an answer that is missing. */
+  missing: Float64Array;
   /** Per candidate the other one that fewest answers tell apart from it, and how many do. */
   twin: Int16Array;
   differ: Uint16Array;
@@ -119,6 +125,7 @@ export function decode(text: string): Data {
     candidates,
     position,
     margins: new Int16Array(bytes(raw.margins)),
+    missing: new Float64Array(bytes(raw.missing)),
     twin: new Int16Array(bytes(raw.twin)),
     differ: new Uint16Array(bytes(raw.differ)),
     policies: raw.policies.map((policy) => ({

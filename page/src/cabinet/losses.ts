@@ -20,7 +20,7 @@ const NOTHING = 1e-6;
 /** Milliseconds of rest after which a typed filter comes into the address; browsers bound how often it may change. */
 const REST = 300;
 
-const TAGS = ["equal rows", "never guessed", "shaky answer", "close pair", "late guess"] as const;
+const TAGS = ["equal rows", "never guessed", "missing answer", "shaky answer", "close pair", "late guess"] as const;
 
 export interface Reason {
   tag: (typeof TAGS)[number];
@@ -38,7 +38,12 @@ export function reasons(model: Model, policy: Policy, candidate: number): Reason
   let shakiest = -1;
   let flip = 0;
   let shaky = 0;
+  let missing = 0;
   for (const step of round.steps) {
+    if (step.kind === ASK && model.isMissing(candidate, step.value)) {
+      missing++;
+      continue;
+    }
     if (step.kind !== ASK || model.flip(candidate, step.value) < SHAKY) continue;
     shaky++;
     if (model.flip(candidate, step.value) > flip) {
@@ -46,6 +51,7 @@ export function reasons(model: Model, policy: Policy, candidate: number): Reason
       shakiest = step.value;
     }
   }
+  if (missing > 0) found.push({ tag: "missing answer", text: `${plural(missing, "question")} on its path ${missing === 1 ? "has" : "have"} no answer for it and may go either way` });
   if (shakiest >= 0) found.push({ tag: "shaky answer", text: `\u201c${isolated(sentence(data.questions[shakiest]))}\u201d turns over in ${percent(flip)}${shaky > 1 ? `, ${shaky - 1} more on its path ${shaky === 2 ? "is" : "are"} shaky` : ""}` });
   if (twin && data.differ[candidate] > 0 && data.differ[candidate] < CLOSE) found.push({ tag: "close pair", text: `only ${plural(data.differ[candidate], "answer")} tell it from ${twin}` });
   if (round.ending === "solved" && round.steps.length >= data.limit.calls + LATE) found.push({ tag: "late guess", text: `guessed only on call ${round.steps.length}` });

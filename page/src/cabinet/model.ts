@@ -1,5 +1,5 @@
 // The game, the belief and the tree of a policy: pure computation, no document.
-import { ASK, GUESS, STOP, type Assumed, type Data, type FlipCurve, type Policy } from "./data";
+import { ASK, GUESS, MISSING, STOP, type Assumed, type Data, type FlipCurve, type Policy } from "./data";
 
 // Standard normal distribution function after Cephes' ndtr (S. L. Moshier), as SciPy evaluates it.
 const P = [2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687, 4.86371970985681366614e1,
@@ -46,6 +46,24 @@ export function probabilities(scale: number, { noise, curve }: { noise: number; 
   return table;
 }
 
+/** P(yes), or what follows from it, of every answer: by its quantised margin, and by its question where it is missing. */
+class Chances {
+  private constructor(private readonly known: Float64Array, private readonly missing: Float64Array) {}
+
+  static of(data: Data, assumed: { noise: number; curve: FlipCurve | null }, floor: number): Chances {
+    const missing = Float64Array.from(data.missing, (rate) => Math.min(1 - floor, Math.max(floor, rate)));
+    return new Chances(probabilities(data.scale, assumed, floor), missing);
+  }
+
+  at(margin: number, question: number): number {
+    return margin === MISSING ? this.missing[question] : this.known[margin + OFFSET];
+  }
+
+  map(change: (p: number) => number): Chances {
+    return new Chances(this.known.map(change), this.missing.map(change));
+  }
+}
+
 function entropyOf(p: number): number {
   return p <= 0 || p >= 1 ? 0 : -(p * Math.log2(p) + (1 - p) * Math.log2(1 - p));
 }
@@ -83,39 +101,45 @@ export class Model {
   readonly n: number;
   readonly questions: number;
   /** What a player believes of an answer, with a floor, and what of it stays hidden; by what it assumes. */
-  private readonly minds = new Map<string, { believed: Float64Array; hidden: Float64Array }>();
+  private readonly minds = new Map<string, { believed: Chances; hidden: Chances }>();
   /** What a platform answers: without one. */
-  private readonly world: Float64Array;
+  private readonly world: Chances;
   private readonly trees = new Map<Policy, Tree>();
   private readonly measuredRounds = new Map<Policy, Round[]>();
 
   constructor(readonly data: Data) {
     this.n = data.candidates.length;
     this.questions = data.questions.length;
-    this.world = probabilities(data.scale, data, 0);
+    this.world = Chances.of(data, data, 0);
   }
 
-  private mind(policy: Policy): { believed: Float64Array; hidden: Float64Array } {
+  private mind(policy: Policy): { believed: Chances; hidden: Chances } {
     const key = JSON.stringify(policy.assumed satisfies Assumed);
     let mind = this.minds.get(key);
     if (!mind) {
-      const believed = probabilities(this.data.scale, policy.assumed, this.data.floor);
+      const believed = Chances.of(this.data, policy.assumed, this.data.floor);
       this.minds.set(key, (mind = { believed, hidden: believed.map(entropyOf) }));
     }
     return mind;
   }
 
-  margin(candidate: number, question: number): number {
-    return this.data.margins[candidate * this.questions + question] * this.data.scale;
+  isMissing(candidate: number, question: number): boolean {
+    return this.data.margins[candidate * this.questions + question] === MISSING;
   }
 
+  /** NaN where the answer is missing. */
+  margin(candidate: number, question: number): number {
+    return this.isMissing(candidate, question) ? NaN : this.data.margins[candidate * this.questions + question] * this.data.scale;
+  }
+
+  /** The measured answer; the likelier one where it is missing. */
   answer(candidate: number, question: number): boolean {
-    return this.data.margins[candidate * this.questions + question] > 0;
+    return this.isMissing(candidate, question) ? this.data.missing[question] > 0.5 : this.data.margins[candidate * this.questions + question] > 0;
   }
 
   /** Chance that a platform gives the other answer. */
   flip(candidate: number, question: number): number {
-    const p = this.world[this.data.margins[candidate * this.questions + question] + OFFSET];
+    const p = this.world.at(this.data.margins[candidate * this.questions + question], question);
     return Math.min(p, 1 - p);
   }
 
@@ -145,7 +169,7 @@ export class Model {
     if (yes !== no) return no;
     const { believed } = this.mind(policy);
     const belief = this.belief(policy, steps);
-    return belief.reduce((sum, p, i) => sum + p * believed[this.data.margins[i * this.questions + policy.value[node]] + OFFSET], 0) > 0.5;
+    return belief.reduce((sum, p, i) => sum + p * believed.at(this.data.margins[i * this.questions + policy.value[node]], policy.value[node]), 0) > 0.5;
   }
 
   /** The round of a string of y, n and d; a guess is never "don't know". */
@@ -181,7 +205,7 @@ export class Model {
       } else if (!seen.has(value)) {
         seen.add(value);
         for (let i = 0; i < this.n; i++) {
-          const p = believed[margins[i * this.questions + value] + OFFSET];
+          const p = believed.at(margins[i * this.questions + value], value);
           weight[i] += Math.log(yes ? p : 1 - p);
         }
       }
@@ -204,7 +228,7 @@ export class Model {
       for (let i = 0; i < this.n; i++) {
         if (kind === GUESS) {
           if ((this.data.candidates[i] === value) !== yes) violation[i] = Infinity;
-        } else violation[i] += Math.min(0, (yes ? 1 : -1) * this.margin(i, value)) ** 2;
+        } else if (!this.isMissing(i, value)) violation[i] += Math.min(0, (yes ? 1 : -1) * this.margin(i, value)) ** 2;
       }
     }
     const least = violation.reduce((a, b) => Math.min(a, b), Infinity);
@@ -237,9 +261,9 @@ export class Model {
       if (b < 1e-12) continue;
       const row = i * this.questions;
       for (let q = 0; q < this.questions; q++) {
-        const at = this.data.margins[row + q] + OFFSET;
-        predicted[q] += b * mind.believed[at];
-        hidden[q] += b * mind.hidden[at];
+        const margin = this.data.margins[row + q];
+        predicted[q] += b * mind.believed.at(margin, q);
+        hidden[q] += b * mind.hidden.at(margin, q);
       }
     }
     return Array.from({ length: this.questions }, (_, question) => ({
@@ -266,7 +290,7 @@ export class Model {
         let factor = 1;
         if (tree.kind[parent] === GUESS) factor = this.data.candidates[candidate] === value ? 0 : 1;
         else if (!tree.repeat[parent]) {
-          const p = this.world[this.data.margins[candidate * this.questions + value] + OFFSET];
+          const p = this.world.at(this.data.margins[candidate * this.questions + value], value);
           factor = tree.edge[i] === YES ? p : 1 - p;
         }
         through[i] = through[parent] * factor;
@@ -350,7 +374,7 @@ export class Tree {
 const NEGLIGIBLE = 1e-12;
 
 /** Push the probability of all rounds through the graph. At most 2^15 - 1 calls can be told apart, so this is bounded. */
-function grow(policy: Policy, data: Data, world: Float64Array): Tree {
+function grow(policy: Policy, data: Data, world: Chances): Tree {
   const { budget, cost, candidates, margins } = data;
   const n = candidates.length;
   const questions = data.questions.length;
@@ -412,7 +436,7 @@ function grow(policy: Policy, data: Data, world: Float64Array): Tree {
           let kept = 0;
           let total = 0;
           for (let j = 0; j < count[depth]; j++) {
-            const p = world[margins[here[j] * questions + value] + OFFSET];
+            const p = world.at(margins[here[j] * questions + value], value);
             const w = before ? weight[j] : weight[j] * (way === YES ? p : 1 - p);
             if (w > NEGLIGIBLE / n) {
               next[kept] = here[j];

@@ -211,7 +211,9 @@ export function playView(context: Context): View {
       return;
     }
     const candidate = found.id;
-    const asked = round.steps.filter((step) => step.kind !== GUESS && !step.unknown);
+    const answered = round.steps.filter((step) => step.kind !== GUESS && !step.unknown);
+    const asked = answered.filter((step) => !model.isMissing(candidate, step.value));
+    const unmeasured = answered.length - asked.length;
     const parted = asked.filter((step) => model.answer(candidate, step.value) !== step.yes);
     const belief = model.belief(context.policy, round.steps);
     const animal = (): HTMLElement => name(found.label);
@@ -225,6 +227,7 @@ export function playView(context: Context): View {
           : parted.length === 0
             ? ["For ", animal(), ` you and the oracle agreed on ${asked.length === 1 ? "the one answer" : `all ${asked.length} answers`}.`]
             : ["For ", animal(), ` the oracle would have answered ${parted.length} of ${plural(asked.length, "question")} otherwise; the policy gave it ${percent(belief[candidate])} at the end.`]),
+        unmeasured > 0 && ` The oracle\u2019s answer to ${unmeasured === 1 ? "one more question" : `${unmeasured} more questions`} is missing.`,
       ),
       parted.length > 0 &&
         h(

@@ -9,8 +9,9 @@ import { ASK } from "./data";
 import type { Gain } from "./model";
 import { animalOptions, beliefList, endingText, howToRead, nothingOf, SHAKY, stepText } from "./words";
 
-/** A margin as a bar to the left or right of zero, with its number. */
+/** A margin as a bar to the left or right of zero, with its number; a missing one (NaN) in words. */
 export function marginMark(margin: number, flip: number): HTMLElement {
+  if (Number.isNaN(margin)) return h("span", { class: "margin shaky" }, h("span", { class: "note" }, `\u26a0 missing: the other answer in ${percent(flip)}`));
   const shaky = flip >= SHAKY;
   return h(
     "span",
@@ -114,7 +115,7 @@ export function watchView(context: Context): View {
       ...steps.map((step, i) => {
         const belief = model.belief(context.policy, steps.slice(0, i + 1));
         const asks = step.kind === ASK;
-        return [i + 1, asks ? data.questions[step.value] : data.animals[step.value], step.yes ? "yes" : "no", asks ? model.margin(candidate, step.value) : "", asks ? model.flip(candidate, step.value) : "", model.entropy(belief), belief[candidate]];
+        return [i + 1, asks ? data.questions[step.value] : data.animals[step.value], step.yes ? "yes" : "no", asks && !model.isMissing(candidate, step.value) ? model.margin(candidate, step.value) : "", asks ? model.flip(candidate, step.value) : "", model.entropy(belief), belief[candidate]];
       }),
     ];
   }

@@ -24,10 +24,10 @@ from env.identification.belief import DEFAULT_DOUBT, Assumed, Likelihood, doubte
 from env.identification.matrix import Matrix
 from env.identification.package import Package, load_package, with_matrix
 from env.identification.pools import make_pool
-from export.cabinet.graph import graph_to_json
-from export.cabinet.play import belief_after, follow
+from export.cabinet.graph import ASK, GUESS, graph_to_json
+from export.cabinet.play import belief_after, expected_answer, follow
 from export.cabinet.score import expected, walk
-from export.cabinet.view import page, page_data, quantise
+from export.cabinet.view import nearest, page, page_data, quantise
 from export.page.template import embedded_json
 from tests.policies import full_graph, graph_of, halving_graph, official_size_package
 
@@ -283,6 +283,49 @@ def test_play_asks_undoes_and_tells_where_the_answers_parted(
     assert "Not found: you win" in out
     assert "'nobody' is not in the animals pool" in out
     assert f"  {flipped.capitalize()} you " in out
+
+
+def test_not_knowing_in_the_terminal_spends_the_call_and_leaves_the_belief(
+    make_package: MakePackage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_package()
+    world = load_package(folder)
+    graph = halving_graph(world, world.hidden)
+    (tmp_path / "policy.json").write_bytes(graph_to_json(graph))
+    prompts, replies = [], ["d", "u", *"d" * 40]
+
+    def reply(prompt: object = "", *_: object) -> str:
+        prompts.append(str(prompt))
+        if " d, " not in prompts[-1]:  # a guess must be answered
+            return "n" if "u or q" in prompts[-1] else ""
+        return replies.pop(0)
+
+    monkeypatch.setattr("rich.console.Console.input", lambda self, prompt, **_: reply(prompt))
+    assert wilkins.main(["play", str(tmp_path), "--package", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "don't know" in out.split("What it believed")[1]
+    assert out.count("call 1 ") == 2, "the answer taken back is asked again"
+    likelihood = Likelihood.from_margins(world.matrix.margin[world.hidden], 0.1)
+    steps, _ = follow(graph, [True, False], unknown={0})
+    only, _ = follow(graph, [True, False])
+    np.testing.assert_array_equal(
+        belief_after(likelihood, world.hidden, steps), belief_after(likelihood, world.hidden, only[1:])
+    )
+
+
+def test_where_only_one_edge_goes_on_that_one_is_expected() -> None:
+    world = load_package()
+    graph = graph_of([[ASK, 0, -1, 1], [ASK, 0, 2, -1], [GUESS, 0, -1, -1]], world.animals, world.questions)
+    likelihood = Likelihood.from_margins(np.array([[2.0], [2.0]]), 0.5)
+    belief = np.array([0.5, 0.5])
+    assert expected_answer(graph, 0, belief, likelihood) is False
+    assert expected_answer(graph, 1, belief, likelihood) is True
+
+
+def test_a_missing_answer_tells_nobody_apart() -> None:
+    twin, differ = nearest(np.array([[1.0, -1.0, 2.0], [np.nan, -1.0, 2.0], [-1.0, 1.0, np.nan]]))
+    assert list(twin) == [1, 0, 1]
+    assert list(differ) == [0, 0, 1]
 
 
 def test_input_that_ends_early_is_one_line(

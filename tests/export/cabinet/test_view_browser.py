@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from env.identification.belief import Assumed, Likelihood, doubted
-from env.identification.package import Package, load_package
+from env.identification.matrix import Matrix
+from env.identification.package import Package, load_package, with_matrix
 from env.identification.pools import make_pool
 from export.cabinet.graph import ASK, GUESS, STOP, Graph
 from export.cabinet.play import article, belief_after, follow
@@ -210,6 +211,44 @@ def test_beliefs_are_those_that_the_policy_was_made_with(
         np.testing.assert_allclose(belief_of(tab, letters), expected, rtol=1e-6, atol=1e-12)
         plain = belief_after(Likelihood.from_margins(steps * step, NOISE), package.hidden, played)
         assert np.abs(plain - expected).max() > 1e-4
+
+
+def holed(package: Package, share: float = 0.3) -> Package:
+    """The package with `share` of its answers missing, each alike."""
+    missing = np.random.default_rng(5).random(package.matrix.margin.shape) < share
+    margin = np.where(missing, np.nan, package.matrix.margin).astype(np.float32)
+    return with_matrix(package, Matrix(margin, np.where(missing, 0, package.matrix.answer), package.matrix.provenance))
+
+
+@pytest.mark.parametrize("noise", [0.0, NOISE])
+def test_missing_answers_go_either_way_on_the_page_as_in_python(
+    noise: float, package: Package, graphs: dict[str, Graph], open_page: Open
+) -> None:
+    """At noise 0 too, where beliefs have no floor and answers can contradict everyone."""
+    world, graph = holed(package), graphs["halving"]
+    margin, rate = world.matrix.signed_margin()[world.hidden], world.matrix.missing_rate
+    tab = open_page(page(graphs, world, world.hidden, noise))
+    quantised, step = quantise(margin)
+    near = np.where(np.isnan(margin), np.nan, quantised * step)
+    likelihood = Likelihood.from_margins(near, noise, missing=rate)
+    for letters in ["", "y", "ynnyn", "nnnnnnnnnn"]:
+        played, _ = follow(graph, [letter == "y" for letter in letters])
+        expected = belief_after(likelihood, world.hidden, played)
+        np.testing.assert_allclose(belief_of(tab, letters), expected, rtol=1e-6, atol=1e-12)
+    solved_on, _ = call_distribution(graph, Assumed(noise).p_yes(near, rate), world.hidden)
+    found = tab.evaluate("(t => [t.lost, ...t.solvedOn.slice(1)])(wilkins.model.tree(wilkins.data.policies[0]))")
+    np.testing.assert_allclose(found, solved_on.mean(axis=0), atol=1e-7)
+
+
+def test_a_path_over_missing_answers_says_so(package: Package, graphs: dict[str, Graph], open_page: Open) -> None:
+    world, graph = holed(package), graphs["halving"]
+    animal = next(a for a in world.hidden if np.isnan(world.matrix.margin[a, graph.value[graph.root]]))
+    tab = open_page(page(graphs, world, world.hidden, NOISE), f"#watch={world.animals.names[animal].replace(' ', '+')}")
+    assert "missing: the other answer in" in tab.inner_text(".step >> nth=0")
+    assert "NaN" not in tab.inner_text("main")
+    goes(tab, "#losses")
+    assert "missing answer" in tab.inner_text("main")
+    assert "NaN" not in tab.inner_text("main")
 
 
 def test_expectations_follow_the_platforms_flip_curve(
