@@ -37,7 +37,7 @@ wheel-check:
 	.ci/wheel $(PYTHONS)
 
 clean:
-	rm -rf .venv build/lib build/bdist.* dist *.egg-info
+	rm -rf .venv build/kaggle build/lib build/bdist.* dist *.egg-info
 
 # The pages' bundles: only who changes page/ needs Node.
 .PHONY: page page-check
@@ -54,6 +54,19 @@ page-check: page/node_modules/.package-lock.json
 
 arc-check: .venv/installed-test
 	WILKINS_ARC_SEQUENCES=2000 WILKINS_ARC_TASKS=800 $(BIN)/pytest tests/export/arc/test_page.py -k "sequences or published"
+
+# The agent file of LLM 20 Questions in the real environment, which needs a folder of its own: its pins are old.
+.PHONY: keywords-check
+KAGGLE := build/kaggle
+
+keywords-check: .venv/installed-test
+	@[ -e $(KAGGLE)/installed ] || { $(PYTHON) -m venv $(KAGGLE) \
+		&& $(KAGGLE)/bin/pip install --quiet numpy jsonschema requests \
+		&& $(KAGGLE)/bin/pip install --quiet --no-deps kaggle-environments==1.16.11 \
+		&& touch $(KAGGLE)/installed; } \
+		|| echo "keywords-check skipped: the wheels of the real environment cannot be had here"
+	@[ ! -e $(KAGGLE)/installed ] || WILKINS_KAGGLE_PYTHON=$(abspath $(KAGGLE))/bin/python \
+		$(BIN)/pytest tests/export/keywords/test_real.py
 
 page/node_modules/.package-lock.json: page/package-lock.json
 	cd page && npm ci --silent

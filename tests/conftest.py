@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import wilkins
 from env.identification.matrix import Matrix, save_matrix
 from env.identification.pools import digest
 
-# The same examples in every run: a test that fails somewhere fails everywhere.
-settings.register_profile("repeatable", derandomize=True)
+# The same examples in every run, however busy the machine: a test that fails somewhere fails everywhere.
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
 

@@ -118,6 +118,27 @@ def test_each_question_and_guess_comes_once(known: Knowledge) -> None:
     assert len(set(game.questions)) == len(set(game.guesses)) == 20
 
 
+@pytest.mark.parametrize("replies", [("YES.",), ("no",), ("yes", "no", "Yes, of course.", "I do not know")])
+def test_a_partner_who_makes_no_sense_is_played_with_to_the_end(known: Knowledge, replies: tuple[str, ...]) -> None:
+    game = play(Agent(known), lambda question, keyword, number: replies[number % len(replies)], "not in any list")
+    assert len(game.questions) == len(set(game.guesses)) == 20
+    assert len(set(game.questions)) >= 18  # each of two tests of an Alpha repeats a question
+
+
+@pytest.mark.parametrize("reply", [None, "", "perhaps", 7])
+def test_an_answer_that_is_none_ends_the_game(known: Knowledge, reply: object) -> None:
+    game = play(Agent(known), lambda question, keyword, number: "no" if number < 3 else reply, "not in any list")
+    assert (len(game.questions), len(game.guesses)) == (4, 3)
+
+
+def test_the_first_turn_may_come_without_keyword_and_the_next_with_one(known: Knowledge) -> None:
+    agent, name = Agent(known), known.keywords[8]
+    obs = {"role": "answerer", "turnType": "answer", "questions": ["Is it thing 3?"], "keyword": "", "category": ""}
+    assert agent(obs) == "no"
+    truth = "yes" if known.margin[8, 3] > 0 else "no"
+    assert agent({**obs, "keyword": name}) == truth
+
+
 # --- Alpha ---
 
 
