@@ -82,7 +82,7 @@ class CabinetRun:
 
         from agents.checkpoints import load_parameters
         from agents.identification.policy import ShortlistPolicy
-        from env.cabinet.environment import observation_space
+        from env.identification.observation import observation_space
 
         sizes = [self.run.config["world"].get(pool) for pool in ("questions", "animals")]
         if not all(type(size) is int and 1 <= size <= 10**7 for size in sizes):

@@ -12,12 +12,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from env.arc.features import SIZE, observe
 from env.arc.tasks import Task
 from env.arc.world import ACTIONS, DEEPEST, Painter, Puzzle, State, act
+from env.vector import GamesInStep
 
 TRIES = 8
 """Steps of an episode at most, those that lead nowhere included."""
@@ -118,13 +118,11 @@ class ArcStepsEnv(gymnasium.Env[np.ndarray, np.int64]):
         return "\n".join([str(state.program), *rows])
 
 
-class ArcStepsVecEnv(VecEnv):
+class ArcStepsVecEnv(GamesInStep):
     """Many tasks in step; a game that is over begins anew at once, with another task.
 
     What a step makes of a state is remembered, for a task comes again and again.
     """
-
-    render_mode: str | None = None
 
     def __init__(self, tasks: Sequence[Task], games: int):
         self.puzzles = [puzzle for puzzle in map(Puzzle.of, tasks) if not puzzle.start.solved]
@@ -158,13 +156,6 @@ class ArcStepsVecEnv(VecEnv):
 
     def _observe(self) -> np.ndarray:
         return np.stack([walk.observation() for walk in self.walks])
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Take one action a game, int [games]; raises ValueError for one outside the action space."""
-        chosen = np.asarray(actions).reshape(self.num_envs)
-        if chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= len(ACTIONS))).any():
-            raise ValueError(f"actions must be integers in 0..{len(ACTIONS) - 1}, got {chosen.tolist()}")
-        self._actions = chosen.astype(np.int64)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Observations, rewards float32 [games], ends bool [games], and an info a game."""
@@ -206,27 +197,3 @@ class ArcStepsVecEnv(VecEnv):
             for action in actions[actions >= 0]:
                 walk.step(int(action))
         return self._observe()
-
-    def env_method(
-        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
-    ) -> list[Any]:
-        """The one method that a maskable algorithm asks for: `action_masks`, a row a game."""
-        if method_name != "action_masks":
-            raise AttributeError(f"the games have no method {method_name!r} of their own")
-        return list(self.action_masks()[list(self._get_indices(indices))])
-
-    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute shared by all games, repeated for each."""
-        value = getattr(self, attr_name)
-        return [value for _ in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Not offered: the games share one world."""
-        raise AttributeError(f"{attr_name!r} cannot be set game by game")
-
-    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """No game is wrapped."""
-        return [False for _ in self._get_indices(indices)]
-
-    def close(self) -> None:
-        """Nothing to release."""

@@ -13,36 +13,8 @@ from gymnasium import spaces
 from env.cabinet.rules import BUDGET, round_score
 from env.errors import UserError
 from env.identification.belief import Likelihood, require_noise, without
-from env.identification.observation import (
-    ASK_FEATURES,
-    GUESS_FEATURES,
-    STATE_FEATURES,
-    Observation,
-    Observer,
-    Shortlist,
-)
+from env.identification.observation import Observation, Observer, Shortlist, observation_space
 from env.identification.package import Package, load_package
-
-LARGEST = 1e3
-"""Bound of every feature. All are of order one; only the assumed noise may be as large as one likes."""
-
-
-def observation_space(shortlist: Shortlist, questions: int, animals: int) -> spaces.Dict:
-    """Space of the observations that an `Observer` with this shortlist makes."""
-    asks, guesses = min(shortlist.asks, questions), shortlist.guesses
-
-    def features(*shape: int) -> spaces.Box:
-        return spaces.Box(-LARGEST, LARGEST, shape, np.float32)
-
-    return spaces.Dict(
-        {
-            "asks": features(asks, len(ASK_FEATURES)),
-            "ask_ids": spaces.Box(-1, questions - 1, (asks,), np.int32),
-            "guesses": features(guesses, len(GUESS_FEATURES)),
-            "guess_ids": spaces.Box(-1, animals - 1, (guesses,), np.int32),
-            "state": features(len(STATE_FEATURES)),
-        }
-    )
 
 
 def platform_row(

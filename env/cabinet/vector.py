@@ -5,32 +5,28 @@ Plays as `CabinetEnv` does, game by game; each game keeps one noise level, so th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
-from env.cabinet.environment import observation_space, platform_row
+from env.cabinet.environment import platform_row
 from env.cabinet.rules import BUDGET, COST
 from env.identification.belief import Likelihood, without
-from env.identification.observation import Observation, Observer, Shortlist, rows
+from env.identification.observation import Observation, Observer, Shortlist, observation_space, rows
 from env.identification.package import Package
+from env.vector import SeededGames
 
-_STATE = ("allowed", "row", "belief", "animal", "calls", "history")
 
-
-class CabinetVecEnv(VecEnv):
+class CabinetVecEnv(SeededGames):
     """`games` rounds in step. A finished round starts anew at once, its last observation kept in its info.
 
     `noise` is a level, or several that are dealt out to the games in equal shares; each game's belief assumes
     its own level. Seeded with s, game i plays as a `CabinetEnv` reset with seed s + i does.
     """
 
-    render_mode: str | None = None
+    standing = ("allowed", "row", "belief", "animal", "calls", "history")
 
     def __init__(
         self,
@@ -55,11 +51,8 @@ class CabinetVecEnv(VecEnv):
         self._observer = Observer(self._likelihoods, distinct.tolist(), self.candidates, BUDGET, shortlist)
         self._place = np.full(self.animals, -1)
         self._place[self.candidates] = np.arange(len(self.candidates))
-        self._random = [np.random.default_rng() for _ in range(games)]
         super().__init__(
-            games,
-            observation_space(shortlist, self.questions, self.animals),
-            spaces.Discrete(self.questions + self.animals),
+            games, observation_space(shortlist, self.questions, self.animals), self.questions + self.animals
         )
         self._allowed = np.zeros((games, self.questions + self.animals), dtype=bool)
         self._row = np.zeros((games, self.questions), dtype=bool)
@@ -68,22 +61,6 @@ class CabinetVecEnv(VecEnv):
         self._calls = np.zeros(games, dtype=np.int64)
         self._history = np.full((games, BUDGET), -1)
         """Action of each call, -1 where not made yet."""
-
-    def reset(self) -> Observation:
-        """Start every round anew, with the seeds given by `seed` if any."""
-        for game, seed in enumerate(self._seeds):
-            if seed is not None:
-                self._random[game] = np.random.Generator(np.random.PCG64(seed))
-        self._reset_seeds()
-        self._start(np.arange(self.num_envs))
-        return self._observe()
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Take one action a game, int [games]; raises ValueError for one outside the action space."""
-        chosen = np.asarray(actions).reshape(self.num_envs)
-        if chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= self._allowed.shape[1])).any():
-            raise ValueError(f"actions must be integers in 0..{self._allowed.shape[1] - 1}, got {chosen.tolist()}")
-        self._actions = chosen.astype(np.int64)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Observations, rewards float32 [games], ends bool [games], and an info a game."""
@@ -148,55 +125,15 @@ class CabinetVecEnv(VecEnv):
     def _observe(self) -> Observation:
         return self._observer.observe(self._belief, ~self._allowed[:, : self.questions], self._calls, self._level)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that the running games are, generators included; `restore` brings it back."""
-        generators = json.dumps([random.bit_generator.state for random in self._random])
-        return {**{name: getattr(self, f"_{name}").copy() for name in _STATE}, "generators": np.array(generators)}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> Observation:
-        """Go on from what `state` gave; returns the observations there. Raises ValueError where it belongs to other games."""
-        for name in _STATE:
-            if state[name].shape != getattr(self, f"_{name}").shape:
-                raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
+    def _possible(self, state: Mapping[str, np.ndarray]) -> bool:
         calls, animal, history, belief = (state[name] for name in ("calls", "animal", "history", "belief"))
-        possible = (
+        return bool(
             ((calls >= 0) & (calls < BUDGET)).all()
             and np.isin(animal, self.hidden).all()
             and ((history >= -1) & (history < self._allowed.shape[1])).all()
             and ((belief >= 0) & (belief <= 1)).all()
         )
-        if not possible:
-            raise ValueError("its games stand where no game can come to")
-        for name in _STATE:
-            setattr(self, f"_{name}", state[name].copy())
-        for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
-            random.bit_generator.state = generator
-        return self._observe()
 
     def action_masks(self) -> np.ndarray:
         """Which actions can still help, bool [games, questions + animals]; see `CabinetEnv.action_masks`."""
         return self._allowed
-
-    def env_method(
-        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
-    ) -> list[Any]:
-        """The one method that a maskable algorithm asks for: `action_masks`, a row a game."""
-        if method_name != "action_masks":
-            raise AttributeError(f"the rounds have no method {method_name!r} of their own")
-        return list(self._allowed[list(self._get_indices(indices))])
-
-    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute shared by all games, repeated for each."""
-        value = getattr(self, attr_name)
-        return [value for _ in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Not offered: the games share one world."""
-        raise AttributeError(f"{attr_name!r} cannot be set game by game")
-
-    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """No game is wrapped."""
-        return [False for _ in self._get_indices(indices)]
-
-    def close(self) -> None:
-        """Nothing to release."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from gymnasium import spaces
 
 from env.identification import compiled
 from env.identification.belief import Likelihood
@@ -44,6 +45,9 @@ GUESS_FEATURES = (
     "is the likeliest",
 )
 
+LARGEST = 1e3
+"""Bound of every feature. All are of order one; only the assumed noise may be as large as one likes."""
+
 Observation = dict[str, np.ndarray]
 
 
@@ -57,6 +61,48 @@ class Shortlist:
     """Animals, by posterior."""
     focus: int = 32
     """Likeliest animals that the two-step features look at."""
+
+
+def observation_space(
+    shortlist: Shortlist,
+    questions: int,
+    secrets: int,
+    ask_features: int = len(ASK_FEATURES),
+    state_features: int = len(STATE_FEATURES),
+) -> spaces.Dict:
+    """Space of observations with this shortlist; `secrets` (animals, say) may be guessed."""
+    asks, guesses = min(shortlist.asks, questions), shortlist.guesses
+
+    def features(*shape: int) -> spaces.Box:
+        return spaces.Box(-LARGEST, LARGEST, shape, np.float32)
+
+    return spaces.Dict(
+        {
+            "asks": features(asks, ask_features),
+            "ask_ids": spaces.Box(-1, questions - 1, (asks,), np.int32),
+            "guesses": features(guesses, len(GUESS_FEATURES)),
+            "guess_ids": spaces.Box(-1, secrets - 1, (guesses,), np.int32),
+            "state": features(state_features),
+        }
+    )
+
+
+def blank(
+    shortlist: Shortlist,
+    games: int,
+    questions: int,
+    ask_features: int = len(ASK_FEATURES),
+    state_features: int = len(STATE_FEATURES),
+) -> Observation:
+    """Arrays for the observations of a batch of games, yet to be filled."""
+    asks, guesses = min(shortlist.asks, questions), shortlist.guesses
+    return {
+        "asks": np.empty((games, asks, ask_features), np.float32),
+        "ask_ids": np.empty((games, asks), np.int32),
+        "guesses": np.empty((games, guesses, len(GUESS_FEATURES)), np.float32),
+        "guess_ids": np.empty((games, guesses), np.int32),
+        "state": np.empty((games, state_features), np.float32),
+    }
 
 
 class Observer:
@@ -86,24 +132,16 @@ class Observer:
         `state` float32 [games, features]. Questions stand by falling gain, animals by falling posterior,
         ties by identifier. On the last call no question is listed: its answer could not be used.
         """
-        games, questions = asked.shape
-        asks, guesses = min(self.shortlist.asks, questions), self.shortlist.guesses
-        observation = {
-            "asks": np.empty((games, asks, len(ASK_FEATURES)), np.float32),
-            "ask_ids": np.empty((games, asks), np.int32),
-            "guesses": np.empty((games, guesses, len(GUESS_FEATURES)), np.float32),
-            "guess_ids": np.empty((games, guesses), np.int32),
-            "state": np.empty((games, len(STATE_FEATURES)), np.float32),
-        }
+        observation = blank(self.shortlist, *asked.shape)
         compiled.describe_all(
             belief,
             asked,
             self.budget - calls,
             self.budget,
-            np.zeros(games, np.int64) if level is None else level,
+            np.zeros(len(asked), np.int64) if level is None else level,
             self.noise,
             self.table,
-            max(self.shortlist.focus, guesses, compiled.RANKS),
+            max(self.shortlist.focus, self.shortlist.guesses, compiled.RANKS),
             *(observation[key] for key in ("state", "asks", "ask_ids", "guesses", "guess_ids")),
         )
         places = observation["guess_ids"]

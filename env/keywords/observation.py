@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from env.identification import observation as shared
 from env.identification.compiled import RANKS
-from env.identification.observation import GUESS_FEATURES, Observation, Shortlist
+from env.identification.observation import Observation, Shortlist
 from env.keywords import compiled
 from env.keywords.belief import Belief, Transcript
 from env.keywords.comparison import ROUNDS
@@ -28,26 +28,10 @@ ASK_FEATURES = (
     "clarity, as a part of the mean question's",
 )
 
-LARGEST = 1e3
-"""Bound of every feature; all are of order one."""
-
 
 def observation_space(shortlist: Shortlist, questions: int, keywords: int) -> spaces.Dict:
     """Space of what `observe` makes with this shortlist."""
-    asks, guesses = min(shortlist.asks, questions), shortlist.guesses
-
-    def features(*shape: int) -> spaces.Box:
-        return spaces.Box(-LARGEST, LARGEST, shape, np.float32)
-
-    return spaces.Dict(
-        {
-            "asks": features(asks, len(ASK_FEATURES)),
-            "ask_ids": spaces.Box(-1, questions - 1, (asks,), np.int32),
-            "guesses": features(guesses, len(GUESS_FEATURES)),
-            "guess_ids": spaces.Box(-1, keywords - 1, (guesses,), np.int32),
-            "state": features(len(STATE_FEATURES)),
-        }
-    )
+    return shared.observation_space(shortlist, questions, keywords, len(ASK_FEATURES), len(STATE_FEATURES))
 
 
 def observe(
@@ -58,18 +42,12 @@ def observe(
     `begun` rounds are over, int64 [games]; `guessing`, bool [games], tells whose turn is a guess. Questions are
     listed in the others only, keywords (`guess_ids`) in those only; their features always stand.
     """
-    games, questions = len(seen), belief.world.answers.shape[1]
-    asks, guesses = min(shortlist.asks, questions), shortlist.guesses
-    observation = {
-        "asks": np.empty((games, asks, len(ASK_FEATURES)), np.float32),
-        "ask_ids": np.empty((games, asks), np.int32),
-        "guesses": np.empty((games, guesses, len(GUESS_FEATURES)), np.float32),
-        "guess_ids": np.empty((games, guesses), np.int32),
-        "state": np.empty((games, len(STATE_FEATURES)), np.float32),
-    }
+    observation = shared.blank(
+        shortlist, len(seen), belief.world.answers.shape[1], len(ASK_FEATURES), len(STATE_FEATURES)
+    )
     compiled.describe_all(
         belief.tables, seen.asked, seen.said, seen.guessed, begun, guessing, ROUNDS,
-        max(shortlist.focus, guesses, RANKS), int(np.searchsorted(belief.world.tier, 1)),
+        max(shortlist.focus, shortlist.guesses, RANKS), int(np.searchsorted(belief.world.tier, 1)),
         *(observation[key] for key in ("state", "asks", "ask_ids", "guesses", "guess_ids")),
     )  # fmt: skip
     return observation

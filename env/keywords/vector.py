@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from env.identification.observation import Observation, Shortlist, rows
 from env.keywords.belief import Noise, Transcript
@@ -18,17 +15,16 @@ from env.keywords.environment import SHORTLIST, assumed, drawn_from, hidden_keyw
 from env.keywords.observation import observation_space, observe
 from env.keywords.rules import SCALE, reward
 from env.keywords.world import SHARES, Partner, World
+from env.vector import SeededGames
 
-_STATE = ("asked", "said", "guessed", "row", "keyword", "turn")
 
-
-class KeywordsVecEnv(VecEnv):
+class KeywordsVecEnv(SeededGames):
     """`games` games in step. A finished game starts anew at once, its last observation kept in its info.
 
     Arguments as in `KeywordsEnv`. Seeded with s, game i plays as a `KeywordsEnv` reset with seed s + i does.
     """
 
-    render_mode: str | None = None
+    standing = ("asked", "said", "guessed", "row", "keyword", "turn")
 
     def __init__(
         self,
@@ -46,33 +42,14 @@ class KeywordsVecEnv(VecEnv):
         self.partner, self.outside, self.shortlist = partner, outside, shortlist
         self.prior = drawn_from(self.world, shares)
         self.keywords, self.questions = self.world.answers.shape
-        self._random = [np.random.default_rng() for _ in range(games)]
         super().__init__(
-            games,
-            observation_space(shortlist, self.questions, self.keywords),
-            spaces.Discrete(self.questions + self.keywords),
+            games, observation_space(shortlist, self.questions, self.keywords), self.questions + self.keywords
         )
         empty = Transcript.empty(games)
         self._asked, self._said, self._guessed = empty.asked, empty.said, empty.guessed
         self._row = np.zeros((games, self.questions), dtype=bool)
         self._keyword = np.zeros(games, dtype=np.int64)
         self._turn = np.zeros(games, dtype=np.int64)
-
-    def reset(self) -> Observation:
-        """Start every game anew, with the seeds given by `seed` if any."""
-        for game, seed in enumerate(self._seeds):
-            if seed is not None:
-                self._random[game] = np.random.Generator(np.random.PCG64(seed))
-        self._reset_seeds()
-        self._start(np.arange(self.num_envs))
-        return self._observe()
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Take one action a game, int [games]; raises ValueError for one outside the action space."""
-        chosen, size = np.asarray(actions).reshape(self.num_envs), self.questions + self.keywords
-        if chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= size)).any():
-            raise ValueError(f"actions must be integers in 0..{size - 1}, got {chosen.tolist()}")
-        self._actions = chosen.astype(np.int64)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Observations, rewards float32 [games], ends bool [games], and an info a game."""
@@ -122,21 +99,14 @@ class KeywordsVecEnv(VecEnv):
         seen = Transcript(self._asked, self._said, self._guessed)[games]
         return observe(self.belief, seen, turn // 2, turn % 2 == 1, self.shortlist)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that the running games are, generators included; `restore` brings it back."""
-        generators = json.dumps([random.bit_generator.state for random in self._random])
-        return {**{name: getattr(self, f"_{name}").copy() for name in _STATE}, "generators": np.array(generators)}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> Observation:
-        """Go on from what `state` gave; returns the observations there. Raises ValueError for another set of games."""
-        for name in _STATE:
-            if state[name].shape != getattr(self, f"_{name}").shape:
-                raise ValueError(f"{name} has shape {state[name].shape}, not {getattr(self, f'_{name}').shape}")
-        for name in _STATE:
-            setattr(self, f"_{name}", state[name].copy())
-        for random, generator in zip(self._random, json.loads(str(state["generators"])), strict=True):
-            random.bit_generator.state = generator
-        return self._observe()
+    def _possible(self, state: Mapping[str, np.ndarray]) -> bool:
+        asked, guessed, keyword, turn = (state[name] for name in ("asked", "guessed", "keyword", "turn"))
+        return bool(
+            ((asked >= -1) & (asked < self.questions)).all()
+            and ((guessed >= -1) & (guessed < self.keywords)).all()
+            and ((keyword >= -1) & (keyword < self.keywords)).all()
+            and ((turn >= 0) & (turn < 2 * ROUNDS)).all()
+        )
 
     def action_masks(self) -> np.ndarray:
         """What each turn is for and was not done before, bool [games, questions + keywords]."""
@@ -148,27 +118,3 @@ class KeywordsVecEnv(VecEnv):
             game, number = np.nonzero(done >= 0)
             mask[game, first + done[game, number]] = False
         return mask
-
-    def env_method(
-        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
-    ) -> list[Any]:
-        """The one method that a maskable algorithm asks for: `action_masks`, a row a game."""
-        if method_name != "action_masks":
-            raise AttributeError(f"the games have no method {method_name!r} of their own")
-        return list(self.action_masks()[list(self._get_indices(indices))])
-
-    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute shared by all games, repeated for each."""
-        value = getattr(self, attr_name)
-        return [value for _ in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Not offered: the games share one world."""
-        raise AttributeError(f"{attr_name!r} cannot be set game by game")
-
-    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        """No game is wrapped."""
-        return [False for _ in self._get_indices(indices)]
-
-    def close(self) -> None:
-        """Nothing to release."""

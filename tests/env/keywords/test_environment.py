@@ -190,3 +190,6 @@ def test_a_batch_goes_on_exactly_from_its_state():
     assert there["state"].shape == (4, 20)
     with pytest.raises(ValueError, match="shape"):
         KeywordsVecEnv(WORLD, 3, shares=SHARES).restore(state)
+    for name, wrong in (("turn", 2 * ROUNDS), ("keyword", len(WORLD.answers)), ("asked", -2), ("guessed", 10**6)):
+        with pytest.raises(ValueError, match="no game can come to"):
+            other.restore({**state, name: np.full_like(state[name], wrong)})
