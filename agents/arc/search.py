@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from env.arc.clock import Clock, OutOfTimeError
 from env.arc.operations import OPERATIONS
 from env.arc.tasks import TRIALS, Grid, Task, same
 from env.arc.world import ACTIONS, DEEPEST, Puzzle, State, act, paint
@@ -117,8 +118,7 @@ class Searcher:
 
     def __init__(self, puzzle: Puzzle, guide: Guide, seconds: float, most_nodes: int, stop_at_first: bool):
         self.puzzle, self.guide, self.most_nodes, self.stop_at_first = puzzle, guide, most_nodes, stop_at_first
-        self.begun = time.process_time()
-        self.deadline = self.begun + seconds
+        self.clock = Clock(seconds)
         self.found: dict[tuple[bytes, ...], Answer] = {}
         self.seen: set[tuple[bytes, ...]] = set()
         self.nodes = self.first = 0
@@ -131,12 +131,19 @@ class Searcher:
 
     @property
     def over(self) -> bool:
-        """Whether time or nodes are used up, or what was wanted is found."""
-        late = time.process_time() > self.deadline or self.nodes >= self.most_nodes
-        return late or (self.first > 0 and (self.stop_at_first or self.nodes >= 2 * self.first + PATIENCE))
+        """Whether the nodes are used up, or what was wanted is found."""
+        if self.nodes >= self.most_nodes:
+            return True
+        return self.first > 0 and (self.stop_at_first or self.nodes >= 2 * self.first + PATIENCE)
 
     def run(self) -> Search:
-        """Search until it is over or there is nothing left to try."""
+        """Search until it is over, the time is up, or there is nothing left to try."""
+        with suppress(OutOfTimeError):
+            self.explore()
+        return Search(self.answers(), self.nodes, self.first, self.clock.spent)
+
+    def explore(self) -> None:
+        """Try steps, the most promising first. Raises OutOfTimeError."""
         self.open(self.puzzle.start, 0.0)
         next_combination = COMBINE_AT
         while self.heap and not self.over:
@@ -154,7 +161,6 @@ class Searcher:
                     break
         if not self.over:
             self.combine()
-        return Search(self.answers(), self.nodes, self.first, time.process_time() - self.begun)
 
     def answers(self) -> list[Answer]:
         """What was found, the simplest first; where nothing was, the nearest states as guesses."""
@@ -188,7 +194,7 @@ class Searcher:
     def step(self, state: State, action: int, path: float) -> None:
         """Try a step on a state."""
         self.nodes += 1
-        for made in act(state, ACTIONS[action]):
+        for made in act(state, ACTIONS[action], self.clock):
             if made.rule is not None:
                 self.keep(made)
             elif made.content not in self.seen:
@@ -208,7 +214,7 @@ class Searcher:
         base = chosen[0]
         sizes = [g.shape for g in base.grids]
         others = [s for s in chosen[1:] if [g.shape for g in s.grids] == sizes]
-        for made in paint(base, 3, others):
+        for made in paint(base, 3, others, self.clock):
             self.keep(made)
 
     def keep(self, state: State) -> None:

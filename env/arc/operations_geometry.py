@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+
 import numpy as np
 
 from env.arc.grids import background, counts, find_objects, find_panels, ranked_colours
@@ -272,28 +275,28 @@ def panel(grid: Grid, which: str) -> Grid | None:
     ground = background(grid)
     if which in ("first", "last"):
         return panels[0 if which == "first" else -1]
-    keys = {
-        "fullest": [int((p != ground).sum()) for p in panels],
-        "emptiest": [-int((p != ground).sum()) for p in panels],
-        "most_colours": [len(np.unique(p)) for p in panels],
-        "fewest_colours": [-len(np.unique(p)) for p in panels],
-        "most_objects": [len(find_objects(p)) for p in panels],
-        "symmetric": [int((p == p[:, ::-1]).all()) + int((p == p[::-1]).all()) for p in panels],
-        "asymmetric": [-int((p == p[:, ::-1]).all()) - int((p == p[::-1]).all()) for p in panels],
-        "commonest": _sameness(panels),
-        "odd_one_out": [-k for k in _sameness(panels)],
-        "odd_shape": [-k for k in _sameness([p != ground for p in panels])],
+    key: Callable[[Grid], int] = {
+        "fullest": lambda p: int((p != ground).sum()),
+        "emptiest": lambda p: -int((p != ground).sum()),
+        "most_colours": lambda p: len(np.unique(p)),
+        "fewest_colours": lambda p: -len(np.unique(p)),
+        "most_objects": lambda p: len(find_objects(p)),
+        "symmetric": lambda p: int((p == p[:, ::-1]).all()) + int((p == p[::-1]).all()),
+        "asymmetric": lambda p: -int((p == p[:, ::-1]).all()) - int((p == p[::-1]).all()),
+        "commonest": lambda p: alike[p.tobytes()],
+        "odd_one_out": lambda p: -alike[p.tobytes()],
+        "odd_shape": lambda p: -alike_in_shape[(p != ground).tobytes()],
     }[which]
-    best = [p for p, key in zip(panels, keys, strict=True) if key == max(keys)]
-    return best[0] if all(np.array_equal(best[0], p) for p in best) else None
+    alike = Counter(p.tobytes() for p in panels)
+    alike_in_shape = Counter((p != ground).tobytes() for p in panels)
+    keys = [key(p) for p in panels]
+    most = max(keys)
+    best = {p.tobytes(): p for p, k in zip(panels, keys, strict=True) if k == most}
+    return next(iter(best.values())) if len(best) == 1 else None
 
 
 PANELS: tuple[str, ...] = ("first", "last", "fullest", "emptiest", "most_colours", "fewest_colours", "most_objects")
 PANELS += ("symmetric", "asymmetric", "commonest", "odd_one_out", "odd_shape")
-
-
-def _sameness(panels: list[Grid]) -> list[int]:
-    return [sum(np.array_equal(p, q) for q in panels) for p in panels]
 
 
 def overlay_panels(grid: Grid, order: str) -> Grid | None:

@@ -24,16 +24,12 @@ class Feature:
     plane: str
     """A name of `cells.NAMES` (what is told apart), of `cells.SOURCES` (what is copied), or a colour's digit."""
 
-    def category(self, grid: Grid) -> np.ndarray | None:
-        """Small numbers [cells] of an input grid; None where a step does not apply."""
-        made = run_steps(self.steps, grid)
-        return None if made is None else cells(made)[0][_CATEGORY[self.plane]]
+    def category(self, made: Grid) -> np.ndarray:
+        """Small numbers [cells] of what the steps made."""
+        return cells(made)[0][_CATEGORY[self.plane]]
 
-    def source(self, grid: Grid) -> np.ndarray | None:
-        """Colours [cells] of an input grid, 255 where there is none; None where a step does not apply."""
-        made = run_steps(self.steps, grid)
-        if made is None:
-            return None
+    def source(self, made: Grid) -> np.ndarray:
+        """Colours [cells] of what the steps made, 255 where there is none."""
         if self.plane.isdigit():
             return np.full(made.size, int(self.plane), np.uint8)
         return cells(made)[1][_SOURCE[self.plane]]
@@ -59,19 +55,24 @@ class Rule:
 
     def paint(self, grid: Grid, shape: tuple[int, int]) -> Grid | None:
         """The output of an input grid; None where a feature is missing or has another size."""
-        columns = [feature.category(grid) for feature in self.features]
         size = shape[0] * shape[1]
-        if any(c is None or c.size != size for c in columns):
-            return None
-        keys = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((size, 0), np.int64)  # type: ignore[arg-type]
+        looked_at = {feature.steps for feature in (*self.features, *self.table.values())}
+        made = {steps: run_steps(steps, grid) for steps in looked_at}
+        keys = np.zeros((size, len(self.features)), np.int64)
+        for column, feature in enumerate(self.features):
+            seen = made[feature.steps]
+            if seen is None or seen.size != size:
+                return None
+            keys[:, column] = feature.category(seen)
         values, which = np.unique(keys, axis=0, return_inverse=True)
         which = which.reshape(-1)
         out = np.zeros(size, np.uint8)
         for i, value in enumerate(values):
-            made = self.nearest(tuple(value.tolist())).source(grid)
-            if made is None or made.size != size:
+            copied = self.nearest(tuple(value.tolist()))
+            seen = made[copied.steps]
+            if seen is None or seen.size != size:
                 return None
-            out[which == i] = made[which == i]
+            out[which == i] = copied.source(seen)[which == i]
         return out.reshape(shape).astype(np.int8) if (out < 10).all() else None
 
     def nearest(self, key: tuple[int, ...]) -> Feature:

@@ -5,19 +5,29 @@ A cell's possible sources are a set of bits; a rule is right where the sets of n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from env.arc.cells import NAMES, SOURCES, cells
+from env.arc.clock import UNLIMITED, Clock
 from env.arc.operation import Operation
 from env.arc.programs import Feature, Rule
 from env.arc.tasks import Grid
 from env.loops import compiled
 
+T = TypeVar("T")
+
 WORD = 64
 """Sources that fit in a word of bits."""
+
+MOST_FITTING = 400
+"""Tuples of features that are weighed against one another, at most."""
+
+AT_ONCE = 4_000_000
+"""Cells that a compiled loop may visit, at most, before the clock is looked at again."""
 
 _PLACE = ("row", "column", "sum", "from_", "ring", "diagonal", "anti", "difference", "number", "room_h", "room_w")
 CATEGORY_COST = {
@@ -57,24 +67,22 @@ Made = tuple[tuple[Operation, ...], Sequence[Grid]]
 
 
 def planes_of(
-    grids: Sequence[Grid], steps: tuple[Operation, ...], others: Sequence[Made] = (), light: bool = False
+    grids: Sequence[Grid], steps: tuple[Operation, ...], others: Sequence[Made] = (), clock: Clock = UNLIMITED
 ) -> Planes:
     """Planes of the grids that `steps` made, and the colours of grids of the same sizes that other steps made.
 
-    `light`: the cells' own colours alone.
+    Raises OutOfTimeError.
     """
-    names, copied = (NAMES[:1], SOURCES[:1]) if light else (NAMES, SOURCES)
-    if light:
-        values = np.concatenate([grid.ravel() for grid in grids]).astype(np.uint8)[None]
-        colours = values
-    else:
-        parts = [cells(grid) for grid in grids]
-        values = np.concatenate([part[0] for part in parts], axis=1)
-        colours = np.concatenate([part[1] for part in parts], axis=1)
-    features = [Feature(steps, name) for name in names]
-    cost = [CATEGORY_COST[name] for name in names]
-    sources = [Feature(steps, name) for name in copied]
-    source_cost = [0.0 if name == "colour" else 2.0 for name in copied]
+    parts = []
+    for grid in grids:
+        clock.check()
+        parts.append(cells(grid))
+    values = np.concatenate([part[0] for part in parts], axis=1)
+    colours = np.concatenate([part[1] for part in parts], axis=1)
+    features = [Feature(steps, name) for name in NAMES]
+    cost = [CATEGORY_COST[name] for name in NAMES]
+    sources = [Feature(steps, name) for name in SOURCES]
+    source_cost = [0.0 if name == "colour" else 2.0 for name in SOURCES]
     sources += [Feature(steps, str(colour)) for colour in range(10)]
     source_cost += [1.0] * 10
     colours = np.concatenate([colours, np.repeat(np.arange(10, dtype=np.uint8)[:, None], colours.shape[1], axis=1)])
@@ -236,10 +244,18 @@ def tuples_of(features: int, cases: np.ndarray, first: Sequence[int], size: int)
     return np.array(rows, np.int64)
 
 
-def learn(planes: Planes, wanted: Sequence[Grid], tests: Sequence[Grid], size: int, most: int = 8) -> list[Found]:
+def learn(
+    planes: Planes,
+    wanted: Sequence[Grid],
+    tests: Sequence[Grid],
+    size: int,
+    clock: Clock = UNLIMITED,
+    most: int = 8,
+) -> list[Found]:
     """The cheapest rules that paint all of `wanted`, at most `most` with different results on the test inputs.
 
     `tests`: the grids whose sizes the outputs for the test inputs have. `size`: features of a rule at most.
+    Raises OutOfTimeError.
     """
     target = np.concatenate([g.ravel() for g in wanted])
     count = len(target)
@@ -257,17 +273,19 @@ def learn(planes: Planes, wanted: Sequence[Grid], tests: Sequence[Grid], size: i
     cases = _cases(planes.values).max(axis=1).astype(int) + 1
     first = [i for i, f in enumerate(planes.features) if f.plane in ("colour",) and i == 0]
     tuples = tuples_of(len(values), cases, first, size)
-    fits = _fits(np.ascontiguousarray(values[:, mixed]), np.ascontiguousarray(bits[mixed]), tuples, 400)
-    if not len(fits):
+    tuples = _fitting(np.ascontiguousarray(values[:, mixed]), np.ascontiguousarray(bits[mixed]), tuples, clock)
+    if not len(tuples):
         return []
-    tuples = tuples[fits]
     padded = np.full(bits.shape[1] * WORD, 9.0)
     padded[: len(planes.source_cost)] = planes.source_cost
-    cost = _weigh(values, bits, demo, test, tuples, padded, planes.cost)
+    parts = _parts(tuples, planes.values.shape[1])
+    cost = np.concatenate(
+        [_weigh(values, bits, demo, test, part, padded, planes.cost) for part in _timed(parts, clock)]
+    )
     found: list[Found] = []
     seen = set()
     ends = np.cumsum([g.size for g in tests])[:-1]
-    for t in np.argsort(cost, kind="stable"):
+    for t in _timed(np.argsort(cost, kind="stable"), clock):
         source, painted = _outcome(planes.values, planes.colours, bits, tuples[t])
         content = painted.tobytes()
         if content in seen or (painted > 9).any():
@@ -278,6 +296,30 @@ def learn(planes: Planes, wanted: Sequence[Grid], tests: Sequence[Grid], size: i
         if len(found) == most:
             break
     return found
+
+
+def _fitting(values: np.ndarray, bits: np.ndarray, tuples: np.ndarray, clock: Clock) -> np.ndarray:
+    """The first tuples of rows whose cases all leave a common source, at most `MOST_FITTING`."""
+    found: list[np.ndarray] = []
+    room = MOST_FITTING
+    for part in _timed(_parts(tuples, values.shape[1]), clock):
+        found.append(part[_fits(values, bits, part, room)])
+        room -= len(found[-1])
+        if not room:
+            break
+    return np.concatenate(found)
+
+
+def _parts(tuples: np.ndarray, cells: int) -> list[np.ndarray]:
+    """The tuples in runs, each of which takes a compiled loop some hundredths of a second at most."""
+    return np.array_split(tuples, -(-len(tuples) * cells // AT_ONCE))
+
+
+def _timed(items: Iterable[T], clock: Clock) -> Iterator[T]:
+    """The items, with a look at the clock before each."""
+    for item in items:
+        clock.check()
+        yield item
 
 
 def _pack(match: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from env.arc.clock import UNLIMITED, Clock
 from env.arc.operation import Operation
 from env.arc.operations import OPERATIONS
 from env.arc.programs import Program, Rule, explained
@@ -122,18 +123,19 @@ ACTIONS: tuple[Action, ...] = (*OPERATIONS, Painter(1), Painter(2), Painter(3))
 """All steps; an agent's actions are indices into this."""
 
 
-def act(state: State, action: Action) -> list[State]:
+def act(state: State, action: Action, clock: Clock = UNLIMITED) -> list[State]:
     """The states that a step leads to: one for an operation, the simplest rules for a painter; none if it does nothing.
 
-    A painter's states all reproduce the demonstrations and differ on the test inputs.
+    A painter's states all reproduce the demonstrations and differ on the test inputs. Raises OutOfTimeError.
     """
     if isinstance(action, Painter):
-        return paint(state, action.features) if state.fits and state.rule is None else []
+        return paint(state, action.features, clock=clock) if state.fits and state.rule is None else []
     if len(state.steps) >= DEEPEST or state.rule is not None:
         return []
     grids = []
     changed = False
     for grid in state.grids:
+        clock.check()
         made = action(grid)
         if made is None:
             return []
@@ -144,10 +146,13 @@ def act(state: State, action: Action) -> list[State]:
     return [State(state.puzzle, (*state.steps, action), tuple(grids))]
 
 
-def paint(state: State, features: int, others: Sequence[State] = ()) -> list[State]:
-    """The states that rules over so many features at most lead to; `others` may be looked at and copied from too."""
+def paint(state: State, features: int, others: Sequence[State] = (), clock: Clock = UNLIMITED) -> list[State]:
+    """The states that rules over so many features at most lead to; `others` may be looked at and copied from too.
+
+    Raises OutOfTimeError.
+    """
     made: list[Made] = [(other.steps, other.grids) for other in others]
-    planes = planes_of(state.grids, state.steps, made)
+    planes = planes_of(state.grids, state.steps, made, clock)
     wanted = state.puzzle.wanted
-    found = learn(planes, wanted, state.outputs, features)
+    found = learn(planes, wanted, state.outputs, features, clock)
     return [State(state.puzzle, state.steps, (*wanted, *f.outputs), f.rule, f.cost) for f in found]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 
 import numpy as np
 import pytest
 
-from agents.arc.search import Searcher, Unguided, right, solve
-from agents.arc.solving import Effort, solve_all, trial
+from agents.arc.search import Habit, Searcher, Unguided, right, solve
+from agents.arc.solving import Effort, compile_loops, solve_all, trial
+from env.arc.clock import Clock, OutOfTimeError
+from env.arc.operation import Operation
 from env.arc.operations import BY_NAME
 from env.arc.programs import Program, run_steps
-from env.arc.tasks import TRIALS, Grid, Pair, Task, load_tasks, make_grid
-from env.arc.world import ACTIONS, Puzzle
+from env.arc.rules import learn, planes_of
+from env.arc.tasks import LARGEST_SIDE, TRIALS, Grid, Pair, Task, load_tasks, make_grid
+from env.arc.world import ACTIONS, Painter, Puzzle, act
 
 
 def random_grid(seed: int, size: tuple[int, int] = (6, 7)) -> Grid:
@@ -82,6 +86,53 @@ def test_the_same_nodes_give_the_same_answers() -> None:
     one, two = (solve(task, Unguided(3), most_nodes=1500, seconds=60) for _ in range(2))
     assert (one.nodes, one.first) == (two.nodes, two.first)
     assert [str(a.state.program) for a in one.answers] == [str(a.state.program) for a in two.answers]
+
+
+def hostile(kind: str) -> Task:
+    """Ten demonstrations of 30x30, whose outputs nothing explains at once, to make each step as slow as it can be."""
+    draw = np.random.default_rng(0)
+    row, column = np.indices((LARGEST_SIDE, LARGEST_SIDE))
+    pairs = []
+    for _ in range(11):
+        noise = draw.integers(0, 10, row.shape)
+        before = {
+            "noise": noise,
+            "dots": np.where((row % 2 == 0) & (column % 2 == 0), noise, 0),
+            "checks": np.where((row + column) % 2, noise, 0),
+            "a spot": np.where((row // 6 + column // 6) % 2, noise % 3, 0),
+        }[kind]
+        after = before.copy()
+        after[draw.integers(0, LARGEST_SIDE, 12), draw.integers(0, LARGEST_SIDE, 12)] = 5
+        pairs.append(Pair(make_grid(before), make_grid(after)))
+    return Task(kind, tuple(pairs[:10]), tuple(pairs[10:]), "")
+
+
+@pytest.mark.parametrize("kind", ["noise", "dots", "checks", "a spot"])
+def test_the_time_holds_however_slow_a_step_is(kind: str) -> None:
+    compile_loops()
+    found = solve(hostile(kind), Habit(), seconds=0.3)
+    assert found.nodes > 0
+    assert found.answers
+    assert found.seconds < 0.3 + 0.3
+
+
+def test_time_is_looked_at_within_a_step() -> None:
+    def slow(grid: Grid) -> Grid:
+        begun = time.process_time()
+        while time.process_time() - begun < 0.1:
+            pass
+        return grid
+
+    task = hostile("noise")
+    state = Puzzle.of(task).start
+    clock = Clock(0.15)
+    with pytest.raises(OutOfTimeError):
+        act(state, Operation(slow), clock)
+    assert clock.spent < 0.35
+    with pytest.raises(OutOfTimeError):
+        act(state, Painter(3), clock)
+    with pytest.raises(OutOfTimeError):
+        learn(planes_of(state.grids, ()), state.puzzle.wanted, state.outputs, 3, clock)
 
 
 def test_equal_states_are_merged() -> None:
