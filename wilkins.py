@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from env import streams
@@ -21,6 +22,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "scores of a run or a policy: walked, expected under noise, projected",
     ),
     "export": ("export.cabinet.command:export", "write policy.json, submission.zip and source.zip of a trained run"),
+    "export arc": (
+        "export.arc.runs:export",
+        "the same of a run on coloured grids: its agent, what it solves as traces, and their page",
+    ),
+    "evaluate arc": (
+        "export.arc.runs:evaluate",
+        "the same of a run on coloured grids: how many tasks its agent solves",
+    ),
     "validate": (
         "export.cabinet.validate:validate_command",
         "check a policy.json or a submission archive as the platform would",
@@ -63,6 +72,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""
+
+ON_RUNS = ("export", "evaluate")
+"""Subcommands that ask the run which game it is of, and go on with that game's own: `export arc` for `export`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,6 +121,7 @@ def _ended(name: str | None, words: Sequence[str]) -> int:
 
 def _run(name: str, flags: Sequence[str]) -> int:
     with streams.leaving_at_once(f"wilkins {name}: interrupted"):
+        name = _on_run(name, flags)
         target = _target(name)
         import tyro  # slow to import: only once a command is known
 
@@ -117,6 +130,16 @@ def _run(name: str, flags: Sequence[str]) -> int:
     except SystemExit as stop:  # tyro has explained a wrong flag, or printed the help
         return stop.code if isinstance(stop.code, int) else 2
     return result if isinstance(result, int) else 0
+
+
+def _on_run(name: str, flags: Sequence[str]) -> str:
+    """The subcommand for the game of the run that is named, where there is one of its own; else as it is."""
+    if name not in ON_RUNS:
+        return name
+    from agents.runs import game_of
+
+    own = (f"{name} {game_of(Path(word))}" for word in flags if not word.startswith("-"))
+    return next((command for command in own if command in COMMANDS), name)
 
 
 def _target(name: str) -> Callable[..., Any]:

@@ -164,6 +164,14 @@ def load_run(folder: Path, game: str | None = None) -> Run:
     return Run(folder, config)
 
 
+def game_of(folder: Path) -> str | None:
+    """The game of the run in a folder; None where there is none that can be read."""
+    try:
+        return load_run(folder).config["game"]
+    except (UserError, OSError, ValueError):  # a name that is no path at all
+        return None
+
+
 def _parsed(stored: Any) -> Record:
     """The record of what JSON held. Raises ValueError, TypeError or KeyError for anything else."""
     record = Record(

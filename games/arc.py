@@ -9,27 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from rich.console import Console
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from agents.arc.guide import Network, Trained
 from agents.arc.lessons import POLICY_ARGUMENTS, study, teach
-from agents.arc.run import AGENT, GAME, ArcSettings
+from agents.arc.run import AGENT, GAME, ArcSettings, load_arc_run, steps_sha256
 from agents.arc.search import right, solve
-from agents.checkpoints import load_parameters
 from agents.runs import Run
 from agents.trainer import Evaluation
-from env.arc.families import FAMILIES, HELD_OUT, instances
+from env.arc.families import FAMILIES, HELD_OUT, UNSEEN, instances
 from env.arc.features import SIZE
 from env.arc.folds import trained_on
 from env.arc.solving import ArcStepsVecEnv
 from env.arc.tasks import Task, for_training, load_tasks
-from env.arc.world import ACTIONS
 from env.errors import UserError
-
-UNSEEN = range(500_000, 500_002)
-"""Seeds of the generated tasks that evaluations use."""
 
 EVALUATION_NODES = 20
 """Steps within which an evaluation wants a program."""
@@ -69,13 +63,12 @@ class Arc:
     @property
     def world(self) -> Mapping[str, Any]:
         """Steps and tasks."""
-        steps = hashlib.sha256("\n".join(action.name for action in ACTIONS).encode()).hexdigest()
         digest = hashlib.sha256()
         for task in self.tasks:
             for pair in task.train:
                 digest.update(bytes(pair.input.shape) + pair.input.tobytes() + pair.answer.tobytes())
         return {
-            "steps_sha256": steps,
+            "steps_sha256": steps_sha256(),
             "numbers": SIZE,
             "tasks_sha256": digest.hexdigest(),
             "published_tasks": self.published,
@@ -112,10 +105,7 @@ class Arc:
 
     def export(self, run: Run, console: Console) -> None:
         """Write the best agent as plain arrays."""
-        space = spaces.Box(-2.0, 2.0, (SIZE,), np.float32)
-        policy = self.policy(space, spaces.Discrete(len(ACTIONS)), lambda _: 0.0, **self.policy_arguments)
-        load_parameters(run.path(run.checkpoint("best")), policy)
-        Network.of(policy).save(run.folder / AGENT)
+        load_arc_run(run.folder).network().save(run.folder / AGENT)
         console.print(
             f"agent       {run.folder / AGENT}: wilkins arc solve --agent {run.folder / AGENT} TASKS", soft_wrap=True
         )

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch as th
+from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from agents.arc.guide import HIDDEN, Network, Trained
@@ -18,8 +20,11 @@ from env.arc.features import SIZE, observe
 from env.arc.tasks import Task
 from env.arc.world import ACTIONS, Action, Painter, Puzzle, State, act
 
-POLICY_ARGUMENTS = {"net_arch": HIDDEN, "activation_fn": th.nn.ReLU}
+POLICY_ARGUMENTS: dict[str, Any] = {"net_arch": HIDDEN, "activation_fn": th.nn.ReLU}
 """What the network's constructor takes besides the spaces."""
+
+SPACES = (spaces.Box(-2.0, 2.0, (SIZE,), np.float32), spaces.Discrete(len(ACTIONS)))
+"""What the network sees, and what it chooses from."""
 
 EPOCHS, BATCH, RATE = 40, 128, 1e-3
 VALUE_WEIGHT = 0.5

@@ -1,12 +1,20 @@
-"""What is chosen for a training on coloured grids."""
+"""Runs on coloured grids: what is chosen for them, and the agent that they made."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from agents.settings import Within
+from agents.runs import Run, load_run
+from agents.settings import Within, settings_of
 from agents.trainer import Settings
+from env.arc.world import ACTIONS
+from env.errors import UserError
+
+if TYPE_CHECKING:
+    from agents.arc.guide import Network
 
 GAME = "arc"
 AGENT = "agent.npz"
@@ -32,3 +40,37 @@ class ArcSettings:
     """Tasks that are searched for a lesson."""
     lesson_nodes: Annotated[int, Within(1, 10**9)] = 300
     """Steps that a search may try in a lesson."""
+
+
+def steps_sha256() -> str:
+    """Digest of the steps' names, in order: an agent's actions mean nothing with others."""
+    return hashlib.sha256("\n".join(action.name for action in ACTIONS).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ArcRun:
+    """A training run on coloured grids on disk."""
+
+    run: Run
+    choices: ArcSettings
+
+    def network(self, checkpoint: str = "best") -> Network:
+        """The agent of a checkpoint as plain arrays. Raises UserError for one that is missing, damaged, or of other steps."""
+        # Slow to import: only where an agent is really loaded.
+        from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+        from agents.arc.guide import Network
+        from agents.arc.lessons import POLICY_ARGUMENTS, SPACES
+        from agents.checkpoints import load_parameters
+
+        if self.run.config["world"].get("steps_sha256") != steps_sha256():
+            raise UserError(f"{self.run.folder}: trained on other steps than this version has; train it again")
+        policy = MaskableActorCriticPolicy(*SPACES, lambda _: 0.0, **POLICY_ARGUMENTS)
+        load_parameters(self.run.path(self.run.checkpoint(checkpoint)), policy)
+        return Network.of(policy)
+
+
+def load_arc_run(folder: Path) -> ArcRun:
+    """Run of a folder. Raises UserError where it is none on coloured grids, or its `config.json` is damaged."""
+    run = load_run(folder, GAME)
+    return ArcRun(run, settings_of(run, "choices", ArcSettings))

@@ -163,6 +163,9 @@ HELD_OUT: tuple[Family, ...] = (
 )
 """What an agent is only measured on."""
 
+UNSEEN = range(500_000, 500_002)
+"""Seeds of instances that no training uses: those begin at 0."""
+
 
 def instances(families: tuple[Family, ...], seeds: range) -> list[Task]:
     """An instance of each family for each seed."""

@@ -275,6 +275,8 @@ def panel(grid: Grid, which: str) -> Grid | None:
     ground = background(grid)
     if which in ("first", "last"):
         return panels[0 if which == "first" else -1]
+    alike = Counter(p.tobytes() for p in panels)
+    alike_in_shape = Counter((p != ground).tobytes() for p in panels)
     key: Callable[[Grid], int] = {
         "fullest": lambda p: int((p != ground).sum()),
         "emptiest": lambda p: -int((p != ground).sum()),
@@ -287,8 +289,6 @@ def panel(grid: Grid, which: str) -> Grid | None:
         "odd_one_out": lambda p: -alike[p.tobytes()],
         "odd_shape": lambda p: -alike_in_shape[(p != ground).tobytes()],
     }[which]
-    alike = Counter(p.tobytes() for p in panels)
-    alike_in_shape = Counter((p != ground).tobytes() for p in panels)
     keys = [key(p) for p in panels]
     most = max(keys)
     best = {p.tobytes(): p for p, k in zip(panels, keys, strict=True) if k == most}

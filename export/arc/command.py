@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +16,11 @@ from agents.arc.guide import SHIPPED, Network, Trained
 from agents.arc.search import Search
 from agents.arc.solving import Effort, solve_all, trial
 from env.arc.tasks import Task, load_tasks, summary
-from env.arc.trace import write_traces
+from env.arc.trace import Trace, write_traces
 from env.errors import UserError
 from export.arc.submission import submission, traces, write_submission
+
+SUBMISSION, TRACES = "submission.json", "traces.json"
 
 
 def solve(
@@ -42,25 +45,46 @@ def solve(
     """
     if not tasks:
         raise UserError("no tasks named; give a JSON file, a folder, a zip, or a set such as arc1-training")
-    if not 0 < seconds <= 3600 or nodes < 1 or workers < 0:
-        raise UserError("--seconds lies in (0, 3600], --nodes is at least 1, --workers at least 0")
+    effort = effort_of(seconds, nodes, workers)
     guide = Trained(Network.load(agent))
     loaded = load_tasks(*tasks)
     console = Console()
     console.print(summary(loaded), highlight=False)
     begun = time.monotonic()
-    found: list[tuple[Task, Search]] = []
-    with console.status("searching") as status:
-        for task, search in solve_all(loaded, guide, Effort(seconds, nodes), workers=workers):
-            found.append((task, search))
-            explained = sum(s.verified for _, s in found)
-            status.update(f"{len(found)} of {len(loaded)} tasks, {explained} explained")
-    write_submission(out / "submission.json", submission(found))
-    write_traces(out / "traces.json", [trace for task, search in found for trace in traces(task, search)])
+    found = searched(loaded, guide, effort, workers, console)
+    publish(found, out)
     if not quiet:
         console.print(_table(found))
     console.print(_total(found, time.monotonic() - begun), highlight=False)
-    console.print(f"wrote {out / 'submission.json'} and {out / 'traces.json'}", highlight=False)
+    console.print(f"wrote {out / SUBMISSION} and {out / TRACES}", highlight=False)
+
+
+def effort_of(seconds: float, nodes: int, workers: int) -> Effort:
+    """The effort that flags ask for. Raises UserError for what is none."""
+    if not 0 < seconds <= 3600 or nodes < 1 or workers < 0:
+        raise UserError("--seconds lies in (0, 3600], --nodes is at least 1, --workers at least 0")
+    return Effort(seconds, nodes)
+
+
+def searched(
+    tasks: Sequence[Task], guide: Trained, effort: Effort, workers: int, console: Console
+) -> list[tuple[Task, Search]]:
+    """Search every task, and show how far that is."""
+    found: list[tuple[Task, Search]] = []
+    with console.status("searching") as status:
+        for each in solve_all(tasks, guide, effort, workers=workers):
+            found.append(each)
+            explained = sum(search.verified for _, search in found)
+            status.update(f"{len(found)} of {len(tasks)} tasks, {explained} explained")
+    return found
+
+
+def publish(found: Sequence[tuple[Task, Search]], folder: Path) -> list[Trace]:
+    """Write submission and traces to a folder; the traces."""
+    made = [trace for task, search in found for trace in traces(task, search)]
+    write_submission(folder / SUBMISSION, submission(found))
+    write_traces(folder / TRACES, made)
+    return made
 
 
 def _table(found: list[tuple[Task, Search]]) -> Table:

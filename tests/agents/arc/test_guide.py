@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from agents.arc.lessons import PLACE, POLICY_ARGUMENTS, study, teach
 from agents.arc.run import DEFAULTS, ArcSettings
 from agents.arc.search import PAINTERS, Unguided, right, solve
 from agents.trainer import begun, require
-from env.arc.families import FAMILIES, Family
+from env.arc.families import FAMILIES, HELD_OUT, Family
 from env.arc.features import SIZE, observe
 from env.arc.operations import BY_NAME
+from env.arc.trace import read_traces
 from env.arc.world import ACTIONS, DEEPEST, Puzzle
 from env.errors import UserError
 from games.arc import Arc
@@ -139,6 +141,40 @@ def test_train_arc_trains_teaches_and_exports(tmp_path: Path, capsys: pytest.Cap
     assert "held out" in shown
     assert Network.load(tmp_path / "small" / "agent.npz").shape["pi"] == (SIZE, len(ACTIONS))
     assert wilkins.main(["train", "arc", "--resume", str(tmp_path / "small")]) == 0
+    run, effort = str(tmp_path / "small"), ["--nodes", "3", "--workers", "1"]
+    capsys.readouterr()
+
+    out = tmp_path / "solved"
+    assert wilkins.main(["export", run, "--out", str(out), *effort]) == 0
+    shown = capsys.readouterr().out
+    assert f"of {len(FAMILIES) + len(HELD_OUT)} right within three trials" in shown
+    assert (out / "agent.npz").read_bytes() == (tmp_path / "small" / "agent.npz").read_bytes()
+    traced = {trace.task for trace in read_traces(out / "traces.json")}
+    assert traced == set(json.loads((out / "submission.json").read_text()))
+    page = (out / "arc.html").read_text()
+    assert all(name in page for name in traced)
+
+    assert wilkins.main(["evaluate", run, *effort]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"generated, trained on +{2 * len(FAMILIES)} ", shown)
+    assert re.search(rf"generated, held out +{2 * len(HELD_OUT)} ", shown)
+    assert wilkins.main(["evaluate", run, "--tasks", str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+    config = json.loads((tmp_path / "small" / "config.json").read_text())
+    config["world"]["steps_sha256"] = "other"
+    (tmp_path / "small" / "config.json").write_text(json.dumps(config))
+    for command in ("export", "evaluate", "export arc"):
+        assert wilkins.main([*command.split(), run]) == 2
+        assert "other steps" in capsys.readouterr().err
+
+
+def test_a_run_of_another_game_is_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = {"settings": {}, "choices": {}, "world": {}, "versions": {}}
+    (tmp_path / "config.json").write_text(json.dumps({"game": "cabinet", **empty}))
+    for command in ("export", "evaluate"):
+        assert wilkins.main([command, "arc", str(tmp_path)]) == 2
+        assert "not of 'arc'" in capsys.readouterr().err
 
 
 def test_training_on_evaluation_tasks_needs_an_explicit_word(

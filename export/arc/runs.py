@@ -1,0 +1,120 @@
+"""`wilkins export` and `wilkins evaluate` on a run of coloured grids: what its agent solves, as files and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Column, Table
+
+from agents.arc.guide import Trained
+from agents.arc.run import AGENT, load_arc_run
+from agents.arc.solving import Effort, trial
+from env.arc.families import FAMILIES, HELD_OUT, UNSEEN, instances
+from env.arc.folds import held_out, trained_on
+from env.arc.tasks import Task, load_tasks, summary
+from env.files import write_whole
+from export.arc.command import effort_of, publish, searched
+from export.arc.view import page
+
+PAGE = "arc.html"
+
+
+def export(
+    run: Annotated[Path, tyro.conf.Positional],
+    tasks: tuple[str, ...] = (),
+    seconds: float = 2.0,
+    nodes: int = 10**9,
+    checkpoint: str = "best",
+    out: Path | None = None,
+    workers: int = 0,
+) -> int:
+    """Write agent.npz of a run of coloured grids, and what it does: submission.json, traces.json, and arc.html with both.
+
+    Args:
+        run: Run folder, as `wilkins train arc` made it.
+        tasks: What it is to solve: JSON files, folders, zips, or sets such as arc1-training. Default: one generated task
+            of each family that it never met.
+        seconds: Processor seconds for a task.
+        nodes: Steps to try on a task; results then do not depend on the machine's speed.
+        checkpoint: Agent to export: best, last, or the steps of a checkpoint.
+        out: Folder to write. Default: the run folder.
+        workers: Processes; 0 for one on every core.
+    """
+    effort = effort_of(seconds, nodes, workers)
+    network = load_arc_run(run).network(checkpoint)
+    loaded = load_tasks(*tasks) if tasks else instances((*FAMILIES, *HELD_OUT), UNSEEN[:1])
+    console = Console()
+    console.print(summary(loaded), highlight=False)
+    found = searched(loaded, Trained(network), effort, workers, console)
+    folder = run if out is None else out
+    network.save(folder / AGENT)
+    traces = publish(found, folder)
+    write_whole(folder / PAGE, page(loaded, traces))
+    solved = sum(bool(trial(search, task)) for task, search in found)
+    console.print(f"{solved} of {len(found)} right within three trials", highlight=False)
+    console.print(
+        f"wrote {AGENT}, submission.json, traces.json and {PAGE} to {folder}", highlight=False, soft_wrap=True
+    )
+    return 0
+
+
+def evaluate(
+    run: Annotated[Path, tyro.conf.Positional],
+    tasks: tuple[str, ...] = (),
+    seconds: float = 2.0,
+    nodes: int = 10**9,
+    checkpoint: str = "best",
+    workers: int = 0,
+) -> int:
+    """Print how many tasks the agent of a run of coloured grids solves: of families and sets that it met, and of others.
+
+    Args:
+        run: Run folder, as `wilkins train arc` made it.
+        tasks: What it is to solve instead: JSON files, folders, zips, or sets such as arc1-training.
+        seconds: Processor seconds for a task.
+        nodes: Steps to try on a task; results then do not depend on the machine's speed.
+        checkpoint: Agent to evaluate: best, last, or the steps of a checkpoint.
+        workers: Processes; 0 for one on every core.
+    """
+    effort = effort_of(seconds, nodes, workers)
+    trained = load_arc_run(run)
+    groups = {"as named": load_tasks(*tasks)} if tasks else _groups(trained.choices.learn_from)
+    guide = Trained(trained.network(checkpoint))
+    console = Console()
+    table = Table(Column("tasks", overflow="fold"), "number", "explained", "right", "first", "seconds", box=None)
+    for name, group in groups.items():
+        table.add_row(name, *_measured(group, guide, effort, workers, console))
+    console.print(table)
+    console.print(
+        "right: within three trials; first: on the first; seconds: of processor time, a task", highlight=False
+    )
+    return 0
+
+
+def _groups(learn_from: Sequence[str]) -> Mapping[str, Sequence[Task]]:
+    """The tasks that a run is measured on, by what they are to it."""
+    groups: dict[str, Sequence[Task]] = {
+        "generated, trained on": instances(FAMILIES, UNSEEN),
+        "generated, held out": instances(HELD_OUT, UNSEEN),
+    }
+    for source in learn_from:
+        loaded = load_tasks(source)
+        groups[f"{source}, trained on"] = trained_on(loaded)
+        groups[f"{source}, held out"] = held_out(loaded)
+    return {name: group for name, group in groups.items() if group}
+
+
+def _measured(group: Sequence[Task], guide: Trained, effort: Effort, workers: int, console: Console) -> tuple[str, ...]:
+    found = searched(group, guide, effort, workers, console)
+    trials = [number for task, search in found if (number := trial(search, task)) is not None]
+    return (
+        f"{len(group)}",
+        f"{sum(search.verified for _, search in found)}",
+        f"{sum(number > 0 for number in trials)}" if trials else "?",
+        f"{sum(number == 1 for number in trials)}" if trials else "?",
+        f"{sum(search.seconds for _, search in found) / len(found):.2f}",
+    )
