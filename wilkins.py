@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train keywords": ("train:train_keywords", "train an agent that plays LLM 20 Questions with a partner who errs"),
     "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
     "oracle noise": ("env.oracle.command:noise", "measure how far other numerics are from a package's matrix"),
+    "oracle questions": ("env.oracle.questions:questions", "which questions are clear, independent and tell most"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
     "arc view": ("export.arc.view:view", "one HTML page with tasks of coloured grids and an editor to solve them"),

@@ -13,15 +13,22 @@ from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
-from env.files import read_bytes, sole_writer
+from env.files import sole_writer
 from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import FlipCurve, Models, answer_models, bits_only, difference, flip_curve
-from env.identification.package import EMBEDDED, SPLITS, Package, load_package, read_pools
-from env.identification.pools import Pool, decode, read_split
-from env.identification.wordform import word_answer
+from env.identification.package import EMBEDDED, Package, load_package, read_pools
+from env.oracle.asked import (
+    chat_prompts,
+    chosen_animals,
+    chosen_questions,
+    digests_of,
+    identity_of,
+    prompt_day,
+    with_word_answers,
+)
 from env.oracle.filling import NEAR
 from env.oracle.journal import Journal, begun
-from env.oracle.model import DTYPES, MODEL, Source, find_source, load_model, load_tokenizer
+from env.oracle.model import DTYPES, MODEL, Source, find_source, load_model
 from env.oracle.noise import ROWS, finish, measure_noise, noise_entries
 from env.oracle.prompt import PROMPTS, ChatPrompts
 
@@ -67,10 +74,10 @@ def build(
     console = Console()
     found = load_package(package)
     path = _in_package(found, matrix)
-    animal_ids, question_ids = _chosen_animals(found, animals), _chosen_questions(found, questions)
+    animal_ids, question_ids = chosen_animals(found, animals), chosen_questions(found, questions)
     with sole_writer(found.path, "build"):
         stored = _stored(path, found)
-        spelled = _spelled(stored, found)
+        spelled = with_word_answers(stored, found)
         journal_path = path.with_suffix(".journal")
         if not journal_path.exists() and spelled.measured[np.ix_(animal_ids, question_ids)].all():
             if not np.array_equal(spelled.measured, stored.measured):
@@ -84,9 +91,9 @@ def build(
         source = find_source(model, revision, gguf, dtype, device)
         console.print(f"loading {source.name} ({source.dtype}, {source.device})")
         asked = prompt or found.kind
-        day = _day(date, begun(journal_path), stored.provenance)
-        prompts = _prompts(source, found, asked, day, template)
-        identity = _identity(source, found, asked, prompts)
+        day = prompt_day(date, begun(journal_path), stored.provenance)
+        prompts = chat_prompts(source, found, asked, day, template)
+        identity = identity_of(source, found, asked, prompts)
         _check_same(path, stored, identity)
         journal = Journal(journal_path, identity, stored.margin.shape)
         try:
@@ -107,7 +114,7 @@ def build(
             if journal.rows:
                 kept = _stored(path, found)
                 rows = journal.fold(with_provenance(kept, **_made_by(kept.provenance, identity)))
-                save_matrix(path, _spelled(rows, found))
+                save_matrix(path, with_word_answers(rows, found))
                 console.print(f"{path}: {len(journal.rows)} rows added")
             journal.remove()
         if noise and _stored(path, found).noise is None:
@@ -157,8 +164,8 @@ def noise(
         asked = str(stored.provenance.get("prompt", found.kind))
         if asked not in PROMPTS:
             raise UserError(f"{path}: measured with a prompt {asked[:40]!r} that this version does not know")
-        prompts = _prompts(source, found, asked, _day("", {}, stored.provenance), template)
-        identity = _identity(source, found, asked, prompts)
+        prompts = chat_prompts(source, found, asked, prompt_day("", {}, stored.provenance), template)
+        identity = identity_of(source, found, asked, prompts)
         _check_same(path, stored, identity)
         _record_noise(path, found, source, prompts, identity, rows, Console())
     return 0
@@ -182,27 +189,6 @@ def _in_package(package: Package, matrix: str) -> Path:
     return package.path / matrix
 
 
-def _prompts(
-    source: Source, package: Package, asked: str, day: datetime.date | None, template: str
-) -> ChatPrompts:  # fmt: skip
-    prompts = ChatPrompts(load_tokenizer(source), PROMPTS[asked], day, template)
-    prompts.check(package.animals.names, package.questions.names)
-    return prompts
-
-
-def _identity(source: Source, package: Package, asked: str, prompts: ChatPrompts) -> dict[str, str]:
-    """What the answers depend on."""
-    return {
-        "model": source.name,
-        "revision": source.revision,
-        "dtype": source.dtype,
-        "prompt": asked,
-        "prompt_sha256": prompts.sha256,
-        **({"prompt_date": prompts.date.isoformat()} if prompts.date else {}),
-        **_digests(package),
-    }
-
-
 def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str, Any]:
     """Provenance entries of a fold: what is there stays, another builder is named beside the first."""
     import importlib.metadata
@@ -219,40 +205,11 @@ def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str
     return {**identity, "created": today, **before, "builder": builder, "prompt_sha256": identity["prompt_sha256"]}
 
 
-def _day(date: str, journal: Mapping[str, str], provenance: Mapping[str, Any]) -> datetime.date | None:
-    """The day that prompts say it is: as told, else that of the first build; None before one."""
-    # Rows from before days were recorded were made on the day that the matrix was.
-    recorded = journal.get("prompt_date") or provenance.get("prompt_date") or provenance.get("created") or ""
-    try:
-        return datetime.date.fromisoformat(date or str(recorded)) if date or recorded else None
-    except ValueError:
-        if date:
-            raise UserError(f"--date {date!r} is no day; give one such as 2026-11-30") from None
-        return None
-
-
 def _stored(path: Path, package: Package) -> Matrix:
     if path.exists():
         return load_matrix(path, package.animals, package.questions)
     shape = (len(package.animals), len(package.questions))
-    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), _digests(package))
-
-
-def _digests(package: Package) -> dict[str, str]:
-    return {f"{pool.kind}_sha256": pool.sha256 for pool in (package.animals, package.questions)}
-
-
-def _spelled(matrix: Matrix, package: Package) -> Matrix:
-    """`matrix` of a keyword package with the answers to questions about the keyword as a word, which need no model."""
-    if package.kind != "keywords":
-        return matrix
-    margin, answer = matrix.margin.copy(), matrix.answer.copy()
-    for question_id, question in enumerate(package.questions.names):
-        said = [word_answer(question, name) for name in package.animals.names]
-        if None not in said:
-            answer[:, question_id] = said
-            margin[:, question_id] = np.where(answer[:, question_id] == 1, CERTAIN, -CERTAIN)
-    return Matrix(margin, answer, matrix.provenance)
+    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), digests_of(package))
 
 
 def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None:
@@ -275,35 +232,6 @@ def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None
                 f"{dated if key == 'prompt_sha256' else ''}; "
                 f"use those settings, or another file name with --matrix"
             )
-
-
-def _chosen_animals(package: Package, choice: str) -> np.ndarray:
-    if choice == "all":
-        return np.arange(len(package.animals))
-    if choice in SPLITS:
-        ids: np.ndarray = getattr(package, choice)
-        if ids.size == 0:
-            raise UserError(f"--animals {choice}: that split of {package.path} is empty; give another, or a file")
-        return ids
-    path = Path(choice)
-    if not path.is_file():
-        raise UserError(f"--animals {choice!r}: neither a split ({', '.join(SPLITS)}) nor a file")
-    if path.suffix == ".csv":
-        return read_split(path, package.animals)
-    return _named(path, package.animals)
-
-
-def _chosen_questions(package: Package, path: Path | None) -> np.ndarray:
-    return np.arange(len(package.questions)) if path is None else _named(path, package.questions)
-
-
-def _named(path: Path, pool: Pool) -> np.ndarray:
-    """Identifiers of the names in a text file, one a line, ascending and without repetition."""
-    lines = decode(read_bytes(path, f"the list of {pool.kind}"), path).splitlines()
-    ids = [pool.find(line, where=f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-    if not ids:
-        raise UserError(f"{path}: no {pool.kind} in it; give one name a line")
-    return np.unique(np.array(ids, np.int64))
 
 
 def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:

@@ -37,6 +37,22 @@ KEYWORD_PROMPT = (
 PROMPTS = {"animals": PROMPT, "keywords": KEYWORD_PROMPT}
 """What can be asked, by the name that `wilkins oracle build --prompt` takes."""
 
+VARIANTS = {
+    "animals": (
+        PROMPT,
+        "Think of this animal: {animal}. Is the answer to the following question yes or no?\n{question}\n"
+        "Reply with yes or no only.",
+        "Question about an animal ({animal}): {question} Answer yes or no.",
+    ),
+    "keywords": (
+        KEYWORD_PROMPT,
+        "Think of this: {keyword}. Is the answer to the following question yes or no?\n{question}\n"
+        "Reply with yes or no only.",
+        "We are playing 20 questions and the secret word is {keyword}. {question} Answer yes or no.",
+    ),
+}
+"""Ways to put the same question, the usual one first: a clear question is answered alike in all of them."""
+
 
 def fill(prompt: str, secret: str, question: str) -> str:
     """The one user message: `prompt` with `secret` where it says {animal} or {keyword}, and `question`."""
