@@ -30,6 +30,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "export.arc.runs:evaluate",
         "the same of a run on coloured grids: how many tasks its agent solves",
     ),
+    "evaluate keywords": (
+        "export.keywords.evaluate:evaluate",
+        "the same of a run of LLM 20 Questions: how often its agents win",
+    ),
     "validate": (
         "export.cabinet.validate:validate_command",
         "check a policy.json or a submission archive as the platform would",

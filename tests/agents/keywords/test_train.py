@@ -136,3 +136,37 @@ def test_a_run_of_another_game_is_refused_in_a_line(whole: Path, capsys: Capture
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "keywords" in error
+
+
+def test_evaluate_plays_every_checkpoint_and_belief_in_the_same_games(whole: Path, capsys: Capture) -> None:
+    asked = ["evaluate", str(whole), "--games", "40", "--noise", "0", "0.2"]
+    assert wilkins.main([*asked, "--checkpoint", "all"]) == 0
+    table = capsys.readouterr().out
+    rows = {line.split("│")[1].strip(): line for line in table.splitlines() if "│" in line}
+    assert list(rows) == ["agent 256", "agent 512", "agent 512+1", "belief"]
+    world = world_for(load_keywords_run(whole)[1])
+    hidden, answers = world.draw(0.2, 40, 10**6)
+    won, _ = play(load_agent(whole).player(Belief.of(world, Noise.unknown(world))), answers, hidden)
+    assert wilkins.main(asked) == 0
+    (best,) = (line for line in capsys.readouterr().out.splitlines() if "│ agent" in line)
+    assert f" {100 * (won > 0).mean():.1f} ±" in best.split("│")[3]
+    assert wilkins.main([*asked, "--package", "env/data/keywords"]) == 0
+    assert "812 keywords x 158 questions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--noise", "0.7"], "--noise 0.7: rates from 0 to 0.45"),
+        (["--noise", "nan"], "--noise nan: rates"),
+        (["--games", "0"], "--games 0: 1 to"),
+        (["--seed", "-1"], "--seed -1: a whole number"),
+        (["--checkpoint", "77"], "no checkpoint '77'"),
+        (["--package", "nowhere"], "no package folder nowhere"),
+    ],
+)
+def test_evaluate_refuses_in_a_line(flags: list[str], said: str, whole: Path, capsys: Capture) -> None:
+    assert wilkins.main(["evaluate", str(whole), *flags]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
