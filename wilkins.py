@@ -16,27 +16,28 @@ from env.errors import PackageWarning, UserError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "train an agent, evaluate it, export it: the main job"),
+    "train keywords": ("train:train_keywords", "train an agent that plays LLM 20 Questions"),
     "train arc": ("train:train_arc", "train the agent that guides the search on coloured grids"),
     "evaluate": (
         "export.cabinet.evaluate:evaluate",
-        "scores of a run or a policy: walked, expected under noise, projected",
+        "scores of a run or a policy, walked and under noise",
     ),
-    "export": ("export.cabinet.command:export", "write policy.json, submission.zip and source.zip of a trained run"),
+    "export": ("export.cabinet.command:export", "write policy.json, submission.zip, source.zip of a run"),
     "export arc": (
         "export.arc.runs:export",
-        "the same of a run on coloured grids: its agent, what it solves as traces, and their page",
+        "of a run on coloured grids: agent, traces, page",
     ),
     "evaluate arc": (
         "export.arc.runs:evaluate",
-        "the same of a run on coloured grids: how many tasks its agent solves",
+        "of a run on coloured grids: how many tasks it solves",
     ),
     "evaluate keywords": (
         "export.keywords.evaluate:evaluate",
-        "the same of a run of LLM 20 Questions: how often its agents win",
+        "of a run of LLM 20 Questions: how often it wins",
     ),
     "validate": (
         "export.cabinet.validate:validate_command",
-        "check a policy.json or a submission archive as the platform would",
+        "check a policy or a submission as the platform would",
     ),
     "baselines": ("agents.identification.command:baselines", "what simple players score, beside the limit"),
     "play": ("export.cabinet.play:play", "play against a policy in the terminal"),
@@ -46,19 +47,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "bring an answer table made elsewhere into a package",
     ),
     "synth": ("env.identification.command:synth", "make a synthetic package of any size"),
-    "train keywords": ("train:train_keywords", "train an agent that plays LLM 20 Questions with a partner who errs"),
     "oracle build": ("env.oracle.command:build", "measure the oracle matrix with a language model"),
     "oracle noise": ("env.oracle.command:noise", "measure how far other numerics are from a package's matrix"),
     "oracle questions": ("env.oracle.questions:questions", "which questions are clear, independent and tell most"),
     "oracle show": ("env.oracle.command:show", "what a matrix holds and how far it can be trusted"),
     "oracle compare": ("env.oracle.command:compare", "flips and noise between two matrices of the same pools"),
-    "arc view": ("export.arc.view:view", "one HTML page with tasks of coloured grids and an editor to solve them"),
-    "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: a submission, traces and a table"),
+    "arc view": ("export.arc.view:view", "one HTML page with tasks of coloured grids and an editor"),
+    "arc solve": ("export.arc.command:solve", "answer tasks of coloured grids: submission and traces"),
     "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
     "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
-    "doctor": ("agents.doctor:doctor", "what this machine has for wilkins, and what to do about what it lacks"),
+    "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
     "keywords agent": (
         "export.keywords.command:write",
         "the agent file of LLM 20 Questions: asks, guesses, answers",
@@ -69,10 +69,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agents.keywords.bench:bench_keywords",
         "win rates of LLM 20 Questions in paired games, and times",
     ),
-    "bench tracing": ("tracing.bench:bench_tracing", "precision, time and memory of error tracing on unseen corpora"),
+    "bench tracing": ("tracing.bench:bench_tracing", "precision and time of error tracing on unseen corpora"),
     "bench arc": (
         "agents.arc.bench:bench_arc",
-        "coloured grids: the editor's speed, tasks solved, what the policy saves",
+        "coloured grids: speed, tasks solved, what the policy saves",
     ),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
 }
@@ -154,7 +154,8 @@ def _target(name: str) -> Callable[..., Any]:
 
 def _overview(words: Sequence[str]) -> int:
     lines = ["usage: wilkins COMMAND [flags]     (wilkins COMMAND --help explains the flags)", ""]
-    lines += [f"  {name:<15} {summary}" for name, (_, summary) in COMMANDS.items()]
+    width = max(map(len, COMMANDS))
+    lines += [f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items()]
     if not words or words[0] == "help" or {"-h", "--help"} & set(words):
         print("\n".join(lines))
         return 0

@@ -27,6 +27,7 @@ def test_without_a_command_every_command_is_explained_in_a_line(capsys: Capture)
     assert wilkins.main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(any(line.split("  ")[1] == name for line in lines if line.startswith("  ")) for name in wilkins.COMMANDS)
+    assert all(len(line) <= 80 for line in lines), "a terminal of 80 columns holds each line"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["help"], ["oracle", "--help"], ["-h"]])
@@ -40,7 +41,10 @@ def test_help_without_a_whole_command_is_the_overview(words: list[str], capsys: 
     [
         (["trian"], r"unknown command 'trian'; one of: train\n"),
         (["import-matrx", "t.csv"], r"unknown command 'import-matrx t.csv'; one of: import-matrix\n"),
-        (["oracle"], r"unknown command 'oracle'; one of: oracle build, oracle noise, oracle show, oracle compare\n"),
+        (
+            ["oracle"],
+            r"unknown command 'oracle'; one of: oracle build, oracle noise, oracle questions, oracle show, oracle compare\n",
+        ),
         (["oracle", "biuld"], r"unknown command 'oracle biuld'; one of: oracle build"),
         (["zzz"], r"unknown command 'zzz'; one of: train, train arc, evaluate"),
     ],
