@@ -46,7 +46,7 @@ def test_help_without_a_whole_command_is_the_overview(words: list[str], capsys: 
             r"unknown command 'oracle'; one of: oracle build, oracle noise, oracle questions, oracle show, oracle compare\n",
         ),
         (["oracle", "biuld"], r"unknown command 'oracle biuld'; one of: oracle build"),
-        (["zzz"], r"unknown command 'zzz'; one of: train, train arc, evaluate"),
+        (["zzz"], r"unknown command 'zzz'; one of: train, train keywords, train arc, evaluate"),
     ],
 )
 def test_an_unknown_command_names_the_nearest_ones(words: list[str], message: str, capsys: Capture) -> None:
