@@ -26,11 +26,11 @@ from env.oracle.asked import (
     prompt_day,
     with_word_answers,
 )
-from env.oracle.filling import NEAR
+from env.oracle.engine import NEAR, Engine, Local, Numerics
 from env.oracle.journal import Journal, begun
-from env.oracle.model import DTYPES, MODEL, Source, find_source, load_model
+from env.oracle.model import DTYPES, MODEL, Source, find_source
 from env.oracle.noise import ROWS, finish, measure_noise, noise_entries
-from env.oracle.prompt import PROMPTS, ChatPrompts
+from env.oracle.prompt import PROMPTS
 
 
 def build(
@@ -95,19 +95,14 @@ def build(
         prompts = chat_prompts(source, found, asked, day, template)
         identity = identity_of(source, found, asked, prompts)
         _check_same(path, stored, identity)
+        engine = Local(source, prompts, found.questions.names, console)
         journal = Journal(journal_path, identity, stored.margin.shape)
         try:
             measured = journal.fold(spelled).measured
-            wanted = [
-                (int(animal_id), found.animals.names[animal_id], question_ids[~measured[animal_id, question_ids]])
-                for animal_id in animal_ids
-                if not measured[animal_id, question_ids].all()
-            ]
-            if wanted:
-                from env.oracle.filling import fill_journal
-                from env.oracle.measure import Oracle  # imports torch
-
-                fill_journal(Oracle(load_model(source), prompts), wanted, found.questions.names, journal, console)
+            if not measured[np.ix_(animal_ids, question_ids)].all():
+                asked_ids = question_ids[~with_word_answers(_blank(found), found).measured[0, question_ids]]
+                chosen = [(int(animal_id), found.animals.names[animal_id], asked_ids) for animal_id in animal_ids]
+                engine.fill(Numerics(source.dtype, source.device), chosen, measured, journal)
         finally:
             # Whatever ended the run, an interrupt or a full disk, what is finished goes into the matrix.
             journal.close()
@@ -118,7 +113,7 @@ def build(
                 console.print(f"{path}: {len(journal.rows)} rows added")
             journal.remove()
         if noise and _stored(path, found).noise is None:
-            _record_noise(path, found, source, prompts, identity, ROWS, console)
+            _record_noise(path, found, source, engine, identity, ROWS, console)
     return 0
 
 
@@ -167,17 +162,19 @@ def noise(
         prompts = chat_prompts(source, found, asked, prompt_day("", {}, stored.provenance), template)
         identity = identity_of(source, found, asked, prompts)
         _check_same(path, stored, identity)
-        _record_noise(path, found, source, prompts, identity, rows, Console())
+        console = Console()
+        engine = Local(source, prompts, found.questions.names, console)
+        _record_noise(path, found, source, engine, identity, rows, console)
     return 0
 
 
 def _record_noise(
-    path: Path, package: Package, source: Source, prompts: ChatPrompts, identity: Mapping[str, str], rows: int,
+    path: Path, package: Package, source: Source, engine: Engine, identity: Mapping[str, str], rows: int,
     console: Console,
 ) -> None:  # fmt: skip
     """Measure the noise of the matrix at `path` and write it into its provenance."""
     stored = _stored(path, package)
-    entries = measure_noise(path, package, stored, source, prompts, identity, rows, console)
+    entries = measure_noise(path, package, stored, source, engine, identity, rows, console)
     save_matrix(path, with_provenance(stored, **entries))
     finish(path)
     console.print(f"{path}: noise {entries['noise']:.4f} measured and recorded, answer model {entries['answer_model']}")
@@ -208,6 +205,10 @@ def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str
 def _stored(path: Path, package: Package) -> Matrix:
     if path.exists():
         return load_matrix(path, package.animals, package.questions)
+    return _blank(package)
+
+
+def _blank(package: Package) -> Matrix:
     shape = (len(package.animals), len(package.questions))
     return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), digests_of(package))
 

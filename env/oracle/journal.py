@@ -16,6 +16,9 @@ from env.identification.matrix import Matrix
 
 FORMAT = "wilkins oracle journal 1"
 
+Wanted = tuple[int, str, np.ndarray]
+"""What is to be measured of one animal: animal_id, its name, and question_ids int64 [pairs]."""
+
 
 @dataclass(frozen=True)
 class Row:

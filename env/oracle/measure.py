@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from env.errors import UserError
-from env.oracle.journal import Row
+from env.oracle.journal import Row, Wanted
 from env.oracle.model import first_line
 from env.oracle.prompt import NEW_TOKENS, ChatPrompts, decided, read_reply, reading_tokens
 from env.oracle.trie import Pack, grow
@@ -46,6 +46,15 @@ class _Plan:
     prompts: list[list[int]]
     prefix: list[int]
     packs: list[Pack]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A group of animals, ready for the model."""
+
+    plans: list[_Plan]
+    pack_tokens: int
+    """Size of the packs."""
 
 
 @dataclass
@@ -85,6 +94,8 @@ class Oracle:
     """Why prompts do not share their tokens."""
     pushed: int = 0
     """Tokens that went through the model so far, padding left out."""
+    _most: int = 0
+    """Animals that go through together at most, once memory ran out; 0 before."""
     _first: dict[int, bool | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -111,7 +122,7 @@ class Oracle:
             return f"its forward pass takes no {' and no '.join(self._missing)}, which a trie of prompts needs"
         return ""
 
-    def settle(self, wanted: Sequence[tuple[int, str, np.ndarray]], questions: Sequence[str]) -> None:
+    def settle(self, wanted: Sequence[Wanted], questions: Sequence[str]) -> None:
         """Find out whether this model's prompts can share their tokens, by asking a few both ways.
 
         Raises UserError for a model that cannot be asked at all, or whose answer does not depend on the question.
@@ -175,46 +186,62 @@ class Oracle:
         free, _ = torch.cuda.mem_get_info(self.device)
         return max(self.pack_tokens, int(free / 2 / (activations + cached + logits)))
 
-    def rows(self, wanted: Sequence[tuple[int, str, np.ndarray]], questions: Sequence[str]) -> Iterator[Row]:
-        """Measure `wanted`, triples of animal_id, name and question_ids, and yield each row as it finishes.
-
-        Memory is bounded by one pass, whatever the number of animals. Out of memory, the number of
-        animals that go through together is halved, then the size of a pack; UserError when the smallest
-        does not fit, or when the model gives no finite margin.
-        """
+    def rows(self, wanted: Sequence[Wanted], questions: Sequence[str]) -> Iterator[Row]:
+        """Measure `wanted` and yield each row as it finishes; groups are as large as one pass holds."""
         if self.shared is None and wanted:
             self.settle(wanted, questions)
-        place = 0
+        size = self.side_by_side(wanted[0], questions) if wanted else 1
+        groups = [wanted[place : place + size] for place in range(0, len(wanted), size)]
+        return self.groups(groups, questions)
+
+    def side_by_side(self, wanted: Wanted, questions: Sequence[str]) -> int:
+        """Number of animals like `wanted` that one pass holds."""
+        largest = max((pack.token.size for pack in self.plan([wanted], questions).plans[0].packs), default=0)
+        return max(1, self.pass_tokens // (largest or self.pass_tokens))
+
+    def groups(self, groups: Sequence[Sequence[Wanted]], questions: Sequence[str]) -> Iterator[Row]:
+        """Measure groups of animals that go through together, and yield their rows in that order.
+
+        Sums depend on what else is in a pass, so who forms the same groups gets the same bits.
+        """
         # One group ahead: tokenising and packing overlap with the model's work.
         with ThreadPoolExecutor(1) as ahead:
-            group = self._group(wanted, questions, place, 1)
-            largest = max((pack.token.size for plan in group for pack in plan.packs), default=self.pass_tokens)
-            size = max(1, self.pass_tokens // largest)
-            group = self._group(wanted, questions, place, size)
-            while group:
-                coming = ahead.submit(self._group, wanted, questions, place + len(group), size)
-                measured = self._measure_if_it_fits(group)
-                if measured is None:
-                    size = self._halved(min(size, len(group)))
-                    group = self._group(wanted, questions, place, size)
-                    continue
-                for (animal_id, name, question_ids), (margin, answer) in zip(
-                    wanted[place : place + len(group)], measured, strict=True
-                ):
-                    if not np.isfinite(margin).all():
-                        raise UserError(f"the model gave no finite margin for {name!r}; try another --dtype")
-                    yield Row(animal_id, question_ids, margin, answer)
-                place += len(group)
-                group = coming.result()
+            coming = [ahead.submit(self.plan, group, questions) for group in groups[:1]]
+            for number, group in enumerate(groups):
+                planned = coming.pop().result()
+                coming += [ahead.submit(self.plan, after, questions) for after in groups[number + 1 : number + 2]]
+                yield from self.measure(group, planned, questions)
 
-    def _group(
-        self, wanted: Sequence[tuple[int, str, np.ndarray]], questions: Sequence[str], place: int, size: int
-    ) -> list[_Plan]:
+    def plan(self, group: Sequence[Wanted], questions: Sequence[str]) -> Planned:
+        """The token sequences and packs of a group; needs no device."""
         plans = []
-        for _, name, question_ids in wanted[place : place + size]:
+        for _, name, question_ids in group:
             prompts = self.prompts.tokens(name, [questions[question_id] for question_id in question_ids])
             plans.append(_Plan(prompts, *(grow(prompts, self.pack_tokens) if self.shared else ([], []))))
-        return plans
+        return Planned(plans, self.pack_tokens)
+
+    def measure(self, group: Sequence[Wanted], planned: Planned, questions: Sequence[str]) -> Iterator[Row]:
+        """Rows of `group`, planned by `plan`.
+
+        Memory is bounded by one pass. Out of memory, the number of animals that go through together is halved,
+        then the size of a pack; UserError when the smallest does not fit, or when the model gives no finite margin.
+        """
+        place = 0
+        while place < len(group):
+            size = min(self._most or len(group), len(group) - place)
+            some = group[place : place + size]
+            if (size, self.pack_tokens) != (len(planned.plans), planned.pack_tokens):
+                planned = self.plan(some, questions)
+            measured = self._measure_if_it_fits(planned.plans)
+            if measured is None:
+                self._most = self._halved(size)
+                continue
+            for (animal_id, name, question_ids), (margin, answer) in zip(some, measured, strict=True):
+                if not np.isfinite(margin).all():
+                    raise UserError(f"the model gave no finite margin for {name!r}; try another --dtype")
+                yield Row(animal_id, question_ids, margin, answer)
+            place += size
+            planned = Planned([], self.pack_tokens)
 
     def _when_it_fits(self, work: Callable[[], Fitting]) -> Fitting:
         """What `work` returns, with smaller packs and passes until it fits; raises UserError when the smallest do not."""

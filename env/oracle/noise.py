@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +13,15 @@ from env.errors import UserError
 from env.identification.matrix import CERTAIN, Matrix
 from env.identification.numerics import Difference, answer_models, difference, flip_curve
 from env.identification.package import Package
+from env.oracle.engine import Engine, Numerics, lacking
 from env.oracle.journal import Journal
-from env.oracle.model import Source, load_model
+from env.oracle.model import Source
 
 ROWS = 20
 """Rows that are measured again at first, and that are added while the error is too large."""
 
 ERROR = 0.05
 """Standard error of the noise, as a share of it, at which no more rows are added."""
-
-
-@dataclass(frozen=True)
-class Numerics:
-    """One other way to compute what a matrix holds."""
-
-    dtype: str
-    device: str
-    attention: str | None
-    """None: what the library takes for the model."""
-    part: int = 1
-    """Tokens of a pack and of a pass, as this part of the usual ones: prompts then go through in other company."""
-
-    def __str__(self) -> str:
-        told = [self.dtype, self.device, *([f"{self.attention} attention"] if self.attention else [])]
-        return ", ".join([*told, *([f"packs 1/{self.part}"] if self.part > 1 else [])])
 
 
 def others(source: Source) -> list[Numerics]:
@@ -63,7 +47,7 @@ def sample(matrix: Matrix, seed: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure_noise(
-    path: Path, package: Package, stored: Matrix, source: Source, prompts: Any, identity: Mapping[str, str], rows: int,
+    path: Path, package: Package, stored: Matrix, source: Source, engine: Engine, identity: Mapping[str, str], rows: int,
     console: Console,
 ) -> dict[str, Any]:  # fmt: skip
     """Provenance entries of the noise around the matrix `stored` of `path`; rows are kept beside it until `finish`.
@@ -77,7 +61,7 @@ def measure_noise(
         raise UserError(f"{path}: no margins to measure again; it holds answers only, so its noise stays assumed")
     found: list[tuple[Numerics, Difference, Matrix]] = []
     for numerics in others(source):
-        other = _again(path, package, stored, source, prompts, identity, rows, console, numerics, order, pairs)
+        other = _again(path, package, stored, engine, identity, rows, console, numerics, order, pairs)
         found.append((numerics, difference(stored, other), other))
         console.print(f"  {numerics}: {_said(found[-1][1])}", highlight=False)
     numerics, _, other = max(found, key=lambda each: each[1].noise)
@@ -109,43 +93,28 @@ def finish(path: Path) -> None:
 
 
 def _again(
-    path: Path, package: Package, stored: Matrix, source: Source, prompts: Any, identity: Mapping[str, str], rows: int,
+    path: Path, package: Package, stored: Matrix, engine: Engine, identity: Mapping[str, str], rows: int,
     console: Console, numerics: Numerics, order: np.ndarray, pairs: np.ndarray,
 ) -> Matrix:  # fmt: skip
     """The matrix of rows measured again in `numerics`; a journal keeps them, so that a stop loses nothing."""
-    from env.oracle.filling import fill_journal
-    from env.oracle.measure import PACK_TOKENS, PASS_TOKENS, Oracle
-
     kind = f"{numerics.dtype}-{numerics.device.split(':')[0]}-{numerics.attention or 'usual'}"
     told = {**identity, "numerics": str(numerics)}
     journal = Journal(path.with_suffix(f".noise-{kind}.journal"), told, stored.margin.shape)
     empty = Matrix(np.full_like(stored.margin, np.nan), np.zeros_like(stored.answer), told)
-    oracle: Oracle | None = None
+    begin, end = 0, min(rows, order.size)
     try:
-        wanted = min(rows, order.size)
         while True:
-            other = journal.fold(empty)
-            left = [
-                (int(row), package.animals.names[row], np.flatnonzero(pairs[row] & ~other.measured[row]))
-                for row in order[:wanted]
-                if (pairs[row] & ~other.measured[row]).any()
-            ]
-            if left:
-                if oracle is None:
+            chosen = [(int(row), package.animals.names[row], np.flatnonzero(pairs[row])) for row in order[begin:end]]
+            measured = journal.fold(empty).measured
+            if lacking(chosen, measured):
+                if not begin:
                     console.print(f"measuring again in {numerics}", highlight=False)
-                    model = load_model(
-                        replace(source, dtype=numerics.dtype, device=numerics.device), numerics.attention
-                    )
-                    oracle = Oracle(model, prompts, pack_tokens=PACK_TOKENS // numerics.part)
-                    if numerics.part > 1:
-                        most = PASS_TOKENS["cpu" if model.device.type == "cpu" else "cuda"]
-                        oracle.pass_tokens = min(oracle.pass_tokens, most // numerics.part)
-                fill_journal(oracle, left, package.questions.names, journal, console)
-                continue
+                engine.fill(numerics, chosen, measured, journal)
+            other = journal.fold(empty)
             gap = difference(stored, other)
-            if wanted == order.size or gap.noise_error <= ERROR * gap.noise:
+            if end == order.size or gap.noise_error <= ERROR * gap.noise:
                 return other
-            wanted = min(wanted + ROWS, order.size)
+            begin, end = end, min(end + ROWS, order.size)
     finally:
         journal.close()
 

@@ -20,6 +20,7 @@ from env.identification.package import Package, load_package
 from env.identification.pools import read_pool
 from env.oracle.asked import chosen_animals, digests_of, identity_of, prompt_day, with_word_answers
 from env.oracle.curation import Bounds, Verdict, probability_of_yes, propose
+from env.oracle.engine import fill_journal, lacking
 from env.oracle.journal import Journal, begun
 from env.oracle.model import MODEL, Source, find_source, load_model, load_tokenizer
 from env.oracle.prompt import VARIANTS, ChatPrompts
@@ -133,20 +134,15 @@ def _in_variants(
         journal = Journal(path, identity_of(source, package, f"{package.kind} {number}", prompts), shape)
         try:
             known = journal.fold(spelled).measured
-            wanted = [
-                (int(row), package.animals.names[row], np.flatnonzero(~known[row]))
-                for row in ids
-                if not known[row].all()
-            ]
-            if wanted:
-                from env.oracle.filling import fill_journal
+            chosen = [(int(row), package.animals.names[row], np.flatnonzero(~spelled.measured[row])) for row in ids]
+            if lacking(chosen, known):
                 from env.oracle.measure import Oracle  # imports torch
 
                 if loaded is None:
                     console.print(f"loading {source.name} ({source.dtype}, {source.device})")
                     loaded = load_model(source)
                 console.print(f"prompt {number} of {len(VARIANTS[package.kind])}")
-                fill_journal(Oracle(loaded, prompts), wanted, package.questions.names, journal, console)
+                fill_journal(Oracle(loaded, prompts), chosen, known, package.questions.names, journal, console)
             matrices.append(journal.fold(spelled))
         finally:
             journal.close()

@@ -22,6 +22,7 @@ from env.identification.matrix import Matrix, load_matrix, save_matrix, with_pro
 from env.identification.numerics import difference
 from env.identification.package import load_package
 from env.oracle import command
+from env.oracle.engine import grouped
 from env.oracle.journal import Journal, Row
 from env.oracle.model import Source
 from env.oracle.noise import others, sample
@@ -68,16 +69,16 @@ def matrix_of(package, name="matrix.npz"):
 
 
 def stop_after(monkeypatch, rows, error=KeyboardInterrupt):
-    whole = Oracle.rows
+    whole = Oracle.groups
 
-    def some(self, wanted, questions):
-        for number, row in enumerate(whole(self, wanted, questions)):
+    def some(self, groups, questions):
+        for number, row in enumerate(whole(self, groups, questions)):
             if number == rows:
                 raise error
             yield row
 
-    monkeypatch.setattr(Oracle, "rows", some)
-    return lambda: monkeypatch.setattr(Oracle, "rows", whole)
+    monkeypatch.setattr(Oracle, "groups", some)
+    return lambda: monkeypatch.setattr(Oracle, "groups", whole)
 
 
 # Building
@@ -189,17 +190,43 @@ def test_a_killed_build_is_picked_up_at_the_next_start(package, model_folder):
     assert not (package / "matrix.npz").exists()
     assert len((package / "matrix.journal").read_bytes().splitlines()) == 4
     measured = []
-    whole = Oracle.rows
+    whole = Oracle.groups
 
-    def counted(self, wanted, questions):
-        measured.extend(wanted)
-        return whole(self, wanted, questions)
+    def counted(self, groups, questions):
+        measured.extend(groups)
+        return whole(self, groups, questions)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Oracle, "rows", counted)
+        patch.setattr(Oracle, "groups", counted)
+        patch.setattr("env.oracle.measure.PASS_TOKENS", {"cpu": 1})  # every row is a group of its own
         build(package, model_folder)
-    assert len(measured) == 2
+    assert [len(group) for group in measured] == [1, 1]
     assert matrix_of(package).measured.all()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_what_is_measured_in_parts_is_bit_for_bit_what_is_measured_at_once(package, model_folder, monkeypatch, rows):
+    monkeypatch.setattr("env.oracle.measure.PASS_TOKENS", {"cpu": 170})  # groups of three and two
+    build(package, model_folder, matrix="whole.npz")
+    resume = stop_after(monkeypatch, rows)
+    with pytest.raises(KeyboardInterrupt):
+        build(package, model_folder)
+    assert matrix_of(package).measured.all(axis=1).sum() == rows
+    resume()
+    build(package, model_folder)
+    assert (package / "matrix.npz").read_bytes() == (package / "whole.npz").read_bytes()
+
+
+def test_groups_stay_as_they_are_however_much_is_measured():
+    ids = np.arange(3)
+    chosen = [(animal_id, f"beast {animal_id}", ids) for animal_id in range(7)]
+    measured = np.zeros((7, 3), bool)
+    measured[[0, 1, 3, 4]] = True
+    measured[5, 0] = True
+    found = grouped(chosen, measured, 2)
+    assert [[animal_id for animal_id, _, _ in group] for group in found] == [[2, 3], [4, 5], [6]]
+    assert [wanted[2].tolist() for wanted in found[1]] == [[0, 1, 2], [1, 2]]
+    assert grouped(chosen, np.ones((7, 3), bool), 2) == []
 
 
 def test_only_the_chosen_animals_and_questions_are_measured(package, model_folder):
