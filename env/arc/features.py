@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from env.arc.grids import BY_COLOUR_CORNERS, TOUCHING, background, counts, enclosed, find_objects, find_panels
+from env.arc.grids import BY_COLOUR_CORNERS, TOUCHING, background, enclosed, find_objects, find_panels
 from env.arc.tasks import Grid
 from env.arc.world import DEEPEST, State
 from env.loops import compiled
@@ -32,7 +32,7 @@ SIZE = 2 * len(PAIR_FEATURES) + len(STATE_FEATURES)
 def observe(state: State) -> np.ndarray:
     """The observation of a state, float32 [SIZE]."""
     wanted = state.puzzle.wanted
-    pairs = np.array([_pair(g, w) for g, w in zip(state.grids, wanted, strict=False)], np.float32)
+    pairs = np.array([_pair(g, w) for g, w in zip(state.grids, wanted, strict=False)]).astype(np.float32)
     sizes = {w.shape for w in wanted}
     own = (
         len(state.steps) / DEEPEST,
@@ -63,77 +63,144 @@ def _holds(large: np.ndarray, small: np.ndarray) -> bool:
     return False
 
 
-@compiled()
-def _is_map(before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether every colour becomes one colour."""
-    table = np.full(10, -1, np.int64)
-    for r in range(before.shape[0]):
-        for c in range(before.shape[1]):
-            if table[before[r, c]] == -1:
-                table[before[r, c]] = after[r, c]
-            elif table[before[r, c]] != after[r, c]:
-                return False
-    return True
-
-
-def _pair(before: Grid, after: Grid) -> list[float]:
-    """The numbers of `PAIR_FEATURES`."""
-    (h, w), (y, x) = before.shape, after.shape
-    same = before.shape == after.shape
-    number, wanted = counts(before), counts(after)
-    has, needs = number > 0, wanted > 0
+def _pair(before: Grid, after: Grid) -> np.ndarray:
+    """The numbers of `PAIR_FEATURES`, float64."""
+    out = np.zeros(len(PAIR_FEATURES))
     ground = background(before)
-    content, shown = before != ground, after != ground
-    pieces, pieces_after = find_objects(before, BY_COLOUR_CORNERS), find_objects(after, BY_COLOUR_CORNERS)
-    objects, objects_after = find_objects(before, TOUCHING), find_objects(after, TOUCHING)
+    _compare(before, after, ground, out)
+    pieces, objects = find_objects(before, BY_COLOUR_CORNERS), find_objects(before, TOUCHING)
+    objects_after = find_objects(after, TOUCHING)
     panels, (down, across) = find_panels(before)
-    content_rows, content_columns = content.any(axis=1), content.any(axis=0)
-    box = (_span(content_rows), _span(content_columns))
-    numbers: list[float] = [
-        same, np.clip(np.log2(y / h) / 3, -1, 1), np.clip(np.log2(x / w) / 3, -1, 1), y == h, x == w,
-        (y, x) == (w, h) and h != w, y > h and y % h == 0, x > w and x % w == 0, y < h and h % y == 0,
-        x < w and w % x == 0, h == w, y == x, after.size == 1, min(y, x) == 1,
-        before.size**0.5 / 30, after.size**0.5 / 30,
-        bool((needs | ~has).all()), bool((has | ~needs).all()), (needs & ~has).sum() / 3, (has & ~needs).sum() / 3,
-        has.sum() / 10, needs.sum() / 10, bool((number == wanted).all()),
-        bool((np.sort(number) == np.sort(wanted)).all()), bool((number * after.size == wanted * before.size).all()),
-        number[ground] / before.size, wanted[ground] / after.size,
-    ]  # fmt: skip
-    if same:
-        changed = before != after
-        new = np.unique(after[changed])
-        numbers += [
-            1 - float(changed.mean()), _share(changed, ~content), _share(changed, content),
-            not (changed & content).any(), not (changed & ~content).any(), bool((content == shown).all()),
-            _is_map(before, after), len(new) == 1, float(changed.mean()) < 0.1,
-            bool((np.sort(before, axis=1) == np.sort(after, axis=1)).all()),
-            bool((np.sort(before, axis=0) == np.sort(after, axis=0)).all()),
-        ]  # fmt: skip
-    else:
-        numbers += [0.0] * 11
-    numbers += [
-        bool((before == before[:, ::-1]).all()), bool((before == before[::-1]).all()),
-        bool((after == after[:, ::-1]).all()), bool((after == after[::-1]).all()),
-        y == x and bool((after == after.T).all()),
-        not same and y <= h and x <= w and bool(_holds(before, after)),
-        not same and y >= h and x >= w and bool(_holds(after, before)),
-        box == (y, x),
-        len(pieces) / 20, len(pieces_after) / 20, len(objects) / 20, len(objects_after) / 20,
+    out[_OBJECTS] = (
+        len(pieces) / 20,
+        len(find_objects(after, BY_COLOUR_CORNERS)) / 20,
+        len(objects) / 20,
+        len(objects_after) / 20,
         len(objects) == len(objects_after),
-        bool(((objects.height == y) & (objects.width == x)).any()),
-        len(panels) / 20, bool(panels) and panels[0].shape == after.shape, (down, across) == (y, x),
-        float(enclosed(content).mean()), float(enclosed(shown).mean()), needs.sum() == 1,
-        bool((before == before[:, :1]).all(axis=1).any() or (before == before[:1]).all(axis=0).any()),
-        bool((after == after[:, :1]).all(axis=1).any() or (after == after[:1]).all(axis=0).any()),
-    ]  # fmt: skip
-    return [min(float(n), 1.0) for n in numbers]
+        ((objects.height == after.shape[0]) & (objects.width == after.shape[1])).any(),
+        len(panels) / 20,
+        bool(panels) and panels[0].shape == after.shape,
+        (down, across) == after.shape,
+    )
+    return np.minimum(out, 1.0)
 
 
-def _span(line: np.ndarray) -> int:
-    """From the first to the last that is true."""
-    places = np.flatnonzero(line)
-    return int(places[-1] - places[0] + 1) if len(places) else 0
+_OBJECTS = slice(PAIR_FEATURES.index("pieces_before"), PAIR_FEATURES.index("enclosed_before"))
+"""Where the numbers stand that objects and panels give."""
 
 
-def _share(changed: np.ndarray, among: np.ndarray) -> float:
-    return float(changed[among].mean()) if among.any() else 0.0
+@compiled()
+def _compare(before: np.ndarray, after: np.ndarray, ground: int, out: np.ndarray) -> None:
+    """Fill in all numbers but those that objects and panels give, by their places in `PAIR_FEATURES`."""
+    h, w = before.shape
+    y, x = after.shape
+    same = h == y and w == x
+    number, wanted = np.zeros(10, np.int64), np.zeros(10, np.int64)
+    for colour in before.flat:
+        number[colour] += 1
+    for colour in after.flat:
+        wanted[colour] += 1
+    has, needs = number > 0, wanted > 0
+    out[0], out[3], out[4] = same, y == h, x == w
+    out[1] = min(max(np.log2(y / h) / 3, -1), 1)
+    out[2] = min(max(np.log2(x / w) / 3, -1), 1)
+    out[5] = y == w and x == h and h != w
+    out[6], out[7] = y > h and y % h == 0, x > w and x % w == 0
+    out[8], out[9] = y < h and h % y == 0, x < w and w % x == 0
+    out[10], out[11], out[12], out[13] = h == w, y == x, after.size == 1, min(y, x) == 1
+    out[14], out[15] = before.size**0.5 / 30, after.size**0.5 / 30
+    new, lost = np.sum(needs & ~has), np.sum(has & ~needs)
+    out[16], out[17], out[18], out[19] = lost == 0, new == 0, new / 3, lost / 3
+    out[20], out[21] = np.sum(has) / 10, np.sum(needs) / 10
+    out[22] = (number == wanted).all()
+    out[23] = (np.sort(number) == np.sort(wanted)).all()
+    out[24] = (number * after.size == wanted * before.size).all()
+    out[25], out[26] = number[ground] / before.size, wanted[ground] / after.size
+    if same:
+        _compare_cells(before, after, ground, out)
+    sides, upright = _mirrored(before)
+    sides_after, upright_after = _mirrored(after)
+    out[38], out[39], out[40], out[41] = sides, upright, sides_after, upright_after
+    out[42] = y == x and (after == after.T).all()
+    out[43] = not same and y <= h and x <= w and _holds(before, after)
+    out[44] = not same and y >= h and x >= w and _holds(after, before)
+    out[45] = _box(before, ground) == (y, x)
+    out[55], out[56] = enclosed(before != ground).mean(), enclosed(after != ground).mean()
+    out[57] = np.sum(needs) == 1
+    out[58], out[59] = _full_line(before), _full_line(after)
+
+
+@compiled()
+def _compare_cells(before: np.ndarray, after: np.ndarray, ground: int, out: np.ndarray) -> None:
+    """Fill in the numbers that only grids of one size have."""
+    rows, columns = before.shape
+    changed = ground_changed = content_changed = contents = 0
+    mask_equal, is_map, rows_sorted, columns_sorted = True, True, True, True
+    becomes = np.full(10, -1, np.int64)
+    new = np.zeros(10, np.bool_)
+    in_column = np.zeros((columns, 10), np.int64)
+    for r in range(rows):
+        in_row = np.zeros(10, np.int64)
+        for c in range(columns):
+            own, wanted = before[r, c], after[r, c]
+            in_row[own] += 1
+            in_row[wanted] -= 1
+            in_column[c, own] += 1
+            in_column[c, wanted] -= 1
+            content = own != ground
+            contents += content
+            if own != wanted:
+                changed += 1
+                content_changed += content
+                ground_changed += not content
+                new[wanted] = True
+            if content != (wanted != ground):
+                mask_equal = False
+            if becomes[own] == -1:
+                becomes[own] = wanted
+            elif becomes[own] != wanted:
+                is_map = False
+        rows_sorted = rows_sorted and not in_row.any()
+    columns_sorted = not in_column.any()
+    share = changed / before.size
+    out[27] = 1 - share
+    out[28] = ground_changed / max(before.size - contents, 1)
+    out[29] = content_changed / max(contents, 1)
+    out[30], out[31], out[32] = content_changed == 0, ground_changed == 0, mask_equal
+    out[33], out[34], out[35] = is_map, np.sum(new) == 1, share < 0.1
+    out[36], out[37] = rows_sorted, columns_sorted
+
+
+@compiled()
+def _mirrored(grid: np.ndarray) -> tuple[bool, bool]:
+    """Whether a grid is its own mirror image, left to right and top to bottom."""
+    rows, columns = grid.shape
+    sides, upright = True, True
+    for r in range(rows):
+        for c in range(columns):
+            sides = sides and grid[r, c] == grid[r, columns - 1 - c]
+            upright = upright and grid[r, c] == grid[rows - 1 - r, c]
+    return sides, upright
+
+
+@compiled()
+def _box(grid: np.ndarray, ground: int) -> tuple[int, int]:
+    """Rows and columns of the box of all content; (0, 0) where there is none."""
+    rows, columns = grid.shape
+    top, left, bottom, right = rows, columns, -1, -1
+    for r in range(rows):
+        for c in range(columns):
+            if grid[r, c] != ground:
+                top, left, bottom, right = min(top, r), min(left, c), max(bottom, r), max(right, c)
+    return max(bottom - top + 1, 0), max(right - left + 1, 0)
+
+
+@compiled()
+def _full_line(grid: np.ndarray) -> bool:
+    """Whether some row or column is of one colour."""
+    found = False
+    for r in range(grid.shape[0]):
+        found = found or (grid[r] == grid[r, 0]).all()
+    for c in range(grid.shape[1]):
+        found = found or (grid[:, c] == grid[0, c]).all()
+    return found

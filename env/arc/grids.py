@@ -252,16 +252,22 @@ def find_panels(grid: Grid) -> tuple[list[Grid], tuple[int, int]]:
 
 def _line_colours(grid: Grid) -> list[int]:
     """Colours of whole rows or columns, the background last."""
-    across = {int(row[0]) for row in grid if (row == row[0]).all()}
-    down = {int(column[0]) for column in grid.T if (column == column[0]).all()}
+    across = grid[(grid == grid[:, :1]).all(axis=1), 0]
+    down = grid[0, (grid == grid[:1]).all(axis=0)]
     ground = background(grid)
-    return sorted(across | down, key=lambda colour: (colour == ground, colour))
+    return sorted({*across.tolist(), *down.tolist()}, key=lambda colour: (colour == ground, colour))
 
 
 def _gaps(line: np.ndarray) -> list[tuple[int, int]]:
     """Runs that are not lines, as first and one past the last."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([True], line, [True])).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    runs, begun = [], None
+    for place, lined in enumerate([*line.tolist(), True]):
+        if not lined and begun is None:
+            begun = place
+        elif lined and begun is not None:
+            runs.append((begun, place))
+            begun = None
+    return runs
 
 
 def _equal(gaps: list[tuple[int, int]]) -> bool:
