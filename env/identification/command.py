@@ -10,7 +10,7 @@ import numpy as np
 
 from env.errors import UserError
 from env.identification.matrix import Matrix, save_matrix, with_provenance
-from env.identification.package import load_package
+from env.identification.package import load_package, with_word_answers, word_answers
 from env.identification.synth import Kind, write_package
 from env.identification.tables import Encoding, Reading, read_table
 
@@ -35,7 +35,9 @@ def import_matrix(
     The table is text with any usual separator (with or without a header row of questions and an index column of
     animals, which are then matched by name), .xlsx, .parquet, .npy, .npz with one 2-D array, or another package's
     matrix.npz. Its values are 0/1, yes/no in many spellings, probabilities, or real margins: which of them is found
-    out and said, and refused where it could be two things. Empty cells, NA and their like are missing answers.
+    out and said, and refused where it could be two things. Empty cells, NA and their like are missing answers;
+    "tie", "maybe" and their like answers that go either way. Questions about a keyword as a word are computed, whatever
+    the table says, and it need not have them.
 
     Args:
         table: the file to bring in.
@@ -58,9 +60,14 @@ def import_matrix(
     target = package / "matrix.npz"
     if target.exists() and not force:
         raise UserError(f"{target} exists already; give --force to replace it")
+    if missing_rate is not None and pools.kind == "keywords":
+        raise UserError("--missing-rate goes with animals: what is missing for a keyword is a tie, P(yes) = 0.5")
     reading = Reading(encoding, yes, no, missing, threshold, drop_column)
+    computed = word_answers(pools)
+    optional = frozenset(pools.questions.names[question_id] for question_id in computed)
+    found = read_table(table, pools.animals, pools.questions, reading, optional)
     matrix = with_provenance(
-        read_table(table, pools.animals, pools.questions, reading),
+        with_word_answers(found, pools),
         imported=datetime.now(UTC).isoformat(timespec="seconds"),
         importer=f"wilkins {version('wilkins')}",
     )
@@ -69,10 +76,15 @@ def import_matrix(
     save_matrix(target, matrix)
     for line in matrix.provenance.get("reading", ()):
         print(f"{table}: {line}")
-    print(f"{target}: {_summary(matrix)}")
+    if computed:
+        other = (found.measured & (found.answer != matrix.answer)).sum()
+        print(f"{table}: {len(computed)} questions about the word computed; {other} answers of the table were others")
+    print(f"{target}: {_summary(matrix, pools.kind)}")
     holes = int((~matrix.measured).sum())
     if holes:
         taken = "how often the question is answered yes" if missing_rate is None else f"{missing_rate:g}"
+        if pools.kind == "keywords":
+            taken = "0.5"
         print(f"{target}: {holes:,} missing answers may go either way, P(yes) = {taken}")
 
 
@@ -94,17 +106,18 @@ def synth(
     if out is None:
         raise UserError("say which folder to make: --out DIR")
     write_package(out, animals, questions, seed, kind)
-    print(f"{out}: {_summary(load_package(out).matrix)}, seed {seed}")
+    print(f"{out}: {_summary(load_package(out).matrix, 'animals')}, seed {seed}")
 
 
-def _summary(matrix: Matrix) -> str:
+def _summary(matrix: Matrix, kind: str) -> str:
     """One line: shape, what the values are, and how much of it is measured and near zero."""
     known = matrix.margin[matrix.measured]
     bits = matrix.provenance.get("values") == "bits"
-    near = "" if bits else f", {np.mean(np.abs(known) < NEAR_ZERO):.1%} of the margins within {NEAR_ZERO} of zero"
+    ties = f", {np.mean(known == 0):.1%} tie" if (known == 0).any() else ""
+    near = ties if bits else f", {np.mean(np.abs(known) < NEAR_ZERO):.1%} of the margins within {NEAR_ZERO} of zero"
     distinct = len(np.unique(matrix.answer, axis=0))
     return (
-        f"{matrix.margin.shape[0]} animals x {matrix.margin.shape[1]} questions of {'bits' if bits else 'margins'}, "
+        f"{matrix.margin.shape[0]} {kind} x {matrix.margin.shape[1]} questions of {'bits' if bits else 'margins'}, "
         f"{matrix.measured.mean():.1%} measured, {matrix.answer[matrix.measured].mean():.1%} yes{near}, "
         f"{distinct} distinct rows of answers"
     )

@@ -14,8 +14,9 @@ import numpy as np
 from env.errors import PackageWarning, UserError
 from env.files import read_bytes
 from env.identification.belief import Assumed
-from env.identification.matrix import Curve, Matrix, load_matrix
+from env.identification.matrix import CERTAIN, Curve, Matrix, load_matrix
 from env.identification.pools import Pool, decode, read_pool, read_split
+from env.identification.wordform import word_answer
 
 EMBEDDED = Path(__file__).parents[1] / "data" / "cabinet"
 """The package that is used where none is named."""
@@ -232,3 +233,32 @@ def read_pools(folder: Path) -> tuple[Pool, Pool]:
 def with_matrix(package: Package, matrix: Matrix) -> Package:
     """The same pools and splits, answered by another matrix (a platform's, say)."""
     return replace(package, stored=matrix)
+
+
+def word_answers(package: Package) -> dict[int, np.ndarray]:
+    """Answers, uint8 [keywords], of the questions about the keyword as a word, by question; none in a package of animals.
+
+    They follow from the words themselves, and no model or table is asked.
+    """
+    found: dict[int, np.ndarray] = {}
+    if package.kind != "keywords":
+        return found
+    for question_id, question in enumerate(package.questions.names):
+        said: list[bool] = []
+        for name in package.animals.names:
+            answer = word_answer(question, name)
+            if answer is None:
+                break
+            said.append(answer)
+        else:
+            found[question_id] = np.array(said, np.uint8)
+    return found
+
+
+def with_word_answers(matrix: Matrix, package: Package) -> Matrix:
+    """`matrix` with the answers of `word_answers` in it, as certain ones, whatever it held there."""
+    margin, answer = matrix.margin.copy(), matrix.answer.copy()
+    for question_id, said in word_answers(package).items():
+        answer[:, question_id] = said
+        margin[:, question_id] = np.where(said == 1, CERTAIN, -CERTAIN)
+    return Matrix(margin, answer, matrix.provenance)

@@ -76,12 +76,14 @@ class _Grid:
         return len(self.cells[0]) if self.cells else len(self.columns or ())
 
 
-def read_table(path: Path, animals: Pool, questions: Pool, reading: Reading = Reading()) -> Matrix:
+def read_table(
+    path: Path, animals: Pool, questions: Pool, reading: Reading = Reading(), optional: frozenset[str] = frozenset()
+) -> Matrix:
     """Matrix of a table made elsewhere, with how it was read in its provenance (`values`, `reading`).
 
     The table is another `matrix.npz`, `.npy`, `.npz` with one 2-D array, text with any of the usual separators
     (`.csv`, `.tsv`, `.txt`), `.xlsx` or `.parquet`. Text may carry a header row of questions and an index
-    column of animals, which are then matched by name. Raises UserError that says which shape, name, column or
+    column of animals, which are then matched by name; questions in `optional` may lack a column. Raises UserError that says which shape, name, column or
     value does not fit, and which flag settles it.
     """
     raw = read_bytes(path, "the table")
@@ -94,7 +96,7 @@ def read_table(path: Path, animals: Pool, questions: Pool, reading: Reading = Re
         values, words = _numbers(path, array, animals, questions, reading)
     elif kind in (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".parquet"):
         grid = _frame(path, raw, kind) if kind in (".xlsx", ".parquet") else _text(path, raw, animals, questions)
-        values, words = _in_pool_order(grid, animals, questions, reading)
+        values, words = _in_pool_order(grid, animals, questions, reading, optional)
         notes = grid.notes
     else:
         raise UserError(
@@ -103,7 +105,9 @@ def read_table(path: Path, animals: Pool, questions: Pool, reading: Reading = Re
     shape = (len(animals), len(questions))
     if values.shape != shape:
         turned = "; it fits when transposed" if values.shape == shape[::-1] else ""
-        raise UserError(f"{path}: shape {values.shape} does not fit {shape[0]} animals x {shape[1]} questions{turned}")
+        raise UserError(
+            f"{path}: shape {values.shape} does not fit {shape[0]} {animals.kind} x {shape[1]} questions{turned}"
+        )
     values = single(values).astype(np.float64)
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
@@ -116,7 +120,7 @@ def read_table(path: Path, animals: Pool, questions: Pool, reading: Reading = Re
         "source": path.name,
         "values": encoded,
         "reading": [*notes, said],
-        "animals_sha256": animals.sha256,
+        f"{animals.kind}_sha256": animals.sha256,
         "questions_sha256": questions.sha256,
     }
     return Matrix(margin.astype(np.float32), (margin > 0).astype(np.uint8), provenance)
@@ -286,8 +290,10 @@ def _cell_text(value: Any) -> str:
 # From cells to values in pool order
 
 
-def _in_pool_order(grid: _Grid, animals: Pool, questions: Pool, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
-    left_out = _leave_out_columns(grid, questions, reading)
+def _in_pool_order(
+    grid: _Grid, animals: Pool, questions: Pool, reading: Reading, optional: frozenset[str] = frozenset()
+) -> tuple[np.ndarray, np.ndarray]:
+    left_out = _leave_out_columns(grid, questions, reading, optional) | optional
     values, words = _read_cells(grid, reading)
     if grid.rows is not None:
         order = _order(grid.path, "row", grid.rows, animals, frozenset())
@@ -300,7 +306,7 @@ def _in_pool_order(grid: _Grid, animals: Pool, questions: Pool, reading: Reading
     return values, words
 
 
-def _leave_out_columns(grid: _Grid, questions: Pool, reading: Reading) -> frozenset[str]:
+def _leave_out_columns(grid: _Grid, questions: Pool, reading: Reading, optional: frozenset[str]) -> frozenset[str]:
     """Take out the columns that the user drops, and those that are no question where all questions are there.
 
     Returns the names of what was taken out.
@@ -320,7 +326,7 @@ def _leave_out_columns(grid: _Grid, questions: Pool, reading: Reading) -> frozen
     if grid.columns is not None:
         pool = set(questions.names)
         kept = {name for place, name in enumerate(names) if place not in dropped}
-        expected = pool - {names[place] for place in dropped}
+        expected = pool - optional - {names[place] for place in dropped}
         others = [place for place, name in enumerate(names) if name not in pool and place not in dropped]
         if others and expected <= kept:
             shown = ", ".join(repr(grid.columns[place].strip()[:40]) for place in others[:5])

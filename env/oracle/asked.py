@@ -11,10 +11,8 @@ import numpy as np
 
 from env.errors import UserError
 from env.files import read_bytes
-from env.identification.matrix import CERTAIN, Matrix
 from env.identification.package import SPLITS, Package
 from env.identification.pools import Pool, decode, read_split
-from env.identification.wordform import word_answer
 from env.oracle.model import Source, load_tokenizer
 from env.oracle.prompt import PROMPTS, ChatPrompts
 
@@ -56,19 +54,6 @@ def prompt_day(date: str, journal: Mapping[str, str], provenance: Mapping[str, A
 def digests_of(package: Package) -> dict[str, str]:
     """Provenance entries that say which pools a matrix belongs to."""
     return {f"{pool.kind}_sha256": pool.sha256 for pool in (package.animals, package.questions)}
-
-
-def with_word_answers(matrix: Matrix, package: Package) -> Matrix:
-    """`matrix` of a keyword package with the answers to questions about the keyword as a word, which need no model."""
-    if package.kind != "keywords":
-        return matrix
-    margin, answer = matrix.margin.copy(), matrix.answer.copy()
-    for question_id, question in enumerate(package.questions.names):
-        said = [word_answer(question, name) for name in package.animals.names]
-        if None not in said:
-            answer[:, question_id] = said
-            margin[:, question_id] = np.where(answer[:, question_id] == 1, CERTAIN, -CERTAIN)
-    return Matrix(margin, answer, matrix.provenance)
 
 
 def chosen_animals(package: Package, choice: str) -> np.ndarray:

@@ -16,7 +16,7 @@ from env.errors import UserError
 from env.files import sole_writer
 from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import FlipCurve, Models, answer_models, bits_only, difference, flip_curve
-from env.identification.package import EMBEDDED, Package, load_package, read_pools
+from env.identification.package import EMBEDDED, Package, load_package, read_pools, with_word_answers
 from env.oracle.asked import (
     chat_prompts,
     chosen_animals,
@@ -24,7 +24,6 @@ from env.oracle.asked import (
     digests_of,
     identity_of,
     prompt_day,
-    with_word_answers,
 )
 from env.oracle.engine import NEAR, Engine, Local, Numerics
 from env.oracle.journal import Journal, begun

@@ -16,9 +16,9 @@ from rich.table import Table
 from env.errors import UserError
 from env.files import sole_writer, write_whole
 from env.identification.matrix import Matrix
-from env.identification.package import Package, load_package
+from env.identification.package import Package, load_package, with_word_answers
 from env.identification.pools import read_pool
-from env.oracle.asked import chosen_animals, digests_of, identity_of, prompt_day, with_word_answers
+from env.oracle.asked import chosen_animals, digests_of, identity_of, prompt_day
 from env.oracle.curation import Bounds, Verdict, probability_of_yes, propose
 from env.oracle.engine import fill_journal, lacking
 from env.oracle.journal import Journal, begun
