@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
     "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
-"doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
+    "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
     "keywords show": ("env.keywords.command:show", "tiers of a keyword package, and what is one keyword"),
     "keywords agent": (
         "export.keywords.command:write",

@@ -16,7 +16,7 @@ from env.errors import UserError
 from env.files import sole_writer
 from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import FlipCurve, Models, answer_models, bits_only, difference, flip_curve
-from env.identification.package import EMBEDDED, Package, load_package, read_pools, with_word_answers
+from env.identification.package import EMBEDDED, Package, load_package, read_pools, with_word_answers, word_answers
 from env.oracle.asked import (
     chat_prompts,
     chosen_animals,
@@ -99,7 +99,7 @@ def build(
         try:
             measured = journal.fold(spelled).measured
             if not measured[np.ix_(animal_ids, question_ids)].all():
-                asked_ids = question_ids[~with_word_answers(_blank(found), found).measured[0, question_ids]]
+                asked_ids = np.setdiff1d(question_ids, list(word_answers(found)))
                 chosen = [(int(animal_id), found.animals.names[animal_id], asked_ids) for animal_id in animal_ids]
                 engine.fill(Numerics(source.dtype, source.device), chosen, measured, journal)
         finally:
