@@ -11,6 +11,7 @@ import numpy as np
 
 from env.errors import UserError
 from env.files import read_bytes
+from env.identification.matrix import Matrix
 from env.identification.package import SPLITS, Package
 from env.identification.pools import Pool, decode, read_split
 from env.oracle.model import Source, load_tokenizer
@@ -54,6 +55,12 @@ def prompt_day(date: str, journal: Mapping[str, str], provenance: Mapping[str, A
 def digests_of(package: Package) -> dict[str, str]:
     """Provenance entries that say which pools a matrix belongs to."""
     return {f"{pool.kind}_sha256": pool.sha256 for pool in (package.animals, package.questions)}
+
+
+def blank_matrix(package: Package) -> Matrix:
+    """A matrix of the package with nothing measured."""
+    shape = (len(package.animals), len(package.questions))
+    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), digests_of(package))
 
 
 def chosen_animals(package: Package, choice: str) -> np.ndarray:

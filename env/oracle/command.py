@@ -18,10 +18,10 @@ from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix,
 from env.identification.numerics import FlipCurve, Models, answer_models, bits_only, difference, flip_curve
 from env.identification.package import EMBEDDED, Package, load_package, read_pools, with_word_answers, word_answers
 from env.oracle.asked import (
+    blank_matrix,
     chat_prompts,
     chosen_animals,
     chosen_questions,
-    digests_of,
     identity_of,
     prompt_day,
 )
@@ -204,12 +204,7 @@ def _made_by(before: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str
 def _stored(path: Path, package: Package) -> Matrix:
     if path.exists():
         return load_matrix(path, package.animals, package.questions)
-    return _blank(package)
-
-
-def _blank(package: Package) -> Matrix:
-    shape = (len(package.animals), len(package.questions))
-    return Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), digests_of(package))
+    return blank_matrix(package)
 
 
 def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ from env.files import sole_writer, write_whole
 from env.identification.matrix import Matrix
 from env.identification.package import Package, load_package, with_word_answers
 from env.identification.pools import read_pool
-from env.oracle.asked import chosen_animals, digests_of, identity_of, prompt_day
+from env.oracle.asked import blank_matrix, chosen_animals, identity_of, prompt_day
 from env.oracle.curation import Bounds, Verdict, probability_of_yes, propose
 from env.oracle.engine import fill_journal, lacking
 from env.oracle.journal import Journal, begun
@@ -122,16 +122,14 @@ def _in_variants(
     package: Package, ids: np.ndarray, source: Source, template: str, console: Console
 ) -> list[Matrix]:  # fmt: skip
     """The rows `ids` measured in every prompt of the package's kind; a journal for each keeps what is finished."""
-    shape = (len(package.animals), len(package.questions))
-    blank = Matrix(np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8), digests_of(package))
-    spelled = with_word_answers(blank, package)
+    spelled = with_word_answers(blank_matrix(package), package)
     tokenizer, loaded = load_tokenizer(source), None
     matrices = []
     for number, text in enumerate(VARIANTS[package.kind], start=1):
         path = package.path / f"questions-{number}.journal"
         prompts = ChatPrompts(tokenizer, text, prompt_day("", begun(path), {}), template)
         prompts.check(package.animals.names, package.questions.names)
-        journal = Journal(path, identity_of(source, package, f"{package.kind} {number}", prompts), shape)
+        journal = Journal(path, identity_of(source, package, f"{package.kind} {number}", prompts), spelled.margin.shape)
         try:
             known = journal.fold(spelled).measured
             chosen = [(int(row), package.animals.names[row], np.flatnonzero(~spelled.measured[row])) for row in ids]
