@@ -254,6 +254,12 @@ static void add_value(int word, double amount, double **values, int *space) {
     value_slot[word + 1] = value_word.count;
 }
 
+static int holds(const List *list, int word) {
+    for (int n = 0; n < list->count; n++)
+        if (list->item[n] == word) return 1;
+    return 0;
+}
+
 static int matches(const int *span, int length, int place) {
     return !memcmp(ints[STREAM] + place, span, (size_t)length * 4);
 }
@@ -313,6 +319,17 @@ static double *contest(const List *answer_words) {
     for (int n = ints[SWAP_BEGIN][best]; n < ints[SWAP_BEGIN][best + 1]; n++)
         odds[ints[SWAP_RECORD][n]] = bytes[SWAP_ODDS][n] / (double)SWAP_STEPS;
     return odds;
+}
+
+/* How open it is whether the query has a subject; `order` is by falling score. */
+static double doubt_of(const int *order, const double *score, const double *covered, int count) {
+    if (count <= MAX_RETURNED) return 0.0;
+    double tenth = score[order[MAX_RETURNED - 1]], later = count > BEYOND ? score[order[BEYOND]] : 0.0;
+    double ahead = (tenth - later) / ((tenth > LITTLE ? tenth : LITTLE) * STANDS_OUT), shared = covered[order[0]];
+    for (int n = 1; n < MAX_RETURNED; n++)
+        if (covered[order[n]] < shared) shared = covered[order[n]];
+    shared /= ENOUGH_SHARED;
+    return 1.0 - (ahead < 1.0 ? ahead : 1.0) * (shared < 1.0 ? shared : 1.0);
 }
 
 int main(int count, char **arguments) {
@@ -431,7 +448,7 @@ int main(int count, char **arguments) {
     int space = 0;
     for (int n = 0; n < kept_words.count; n++)
         if (telling.item[sentence_of.item[n]] || span_at.count == 1)
-            add_value(kept_words.item[n], FROM_SENTENCE, &value_of, &space);
+            add_value(kept_words.item[n], holds(&prompt_words, kept_words.item[n]) ? FROM_BOTH : FROM_SENTENCE, &value_of, &space);
     for (int n = 0; n < prompt_words.count; n++) add_value(prompt_words.item[n], FROM_PROMPT, &value_of, &space);
     for (int n = 0; n < kept_words.count; n++) add_value(kept_words.item[n], FROM_REST, &value_of, &space);
     int own = 0;
@@ -502,10 +519,15 @@ int main(int count, char **arguments) {
         free(touched.item);
     }
     double *weight = room((size_t)values, sizeof(double)), *score = room((size_t)holder.count, sizeof(double));
-    double strongest = 0.0, all = 0.0;
+    double *covered = room((size_t)holder.count, sizeof(double)), *idf = room((size_t)values, sizeof(double));
+    double strongest = 0.0, beside_whole = 0.0, whole_idf = 0.0;
     for (int v = 0; v < values; v++) {
         int word = value_word.item[v];
-        if (!common[v] && value_of[v] == FROM_SENTENCE) all += log((double)records / frequency(word));
+        if (!common[v] && value_of[v] >= FROM_PROMPT) {
+            idf[v] = value_of[v] * log((double)records / frequency(word));
+            whole_idf += idf[v];
+            if (value_of[v] >= FROM_SENTENCE) beside_whole += idf[v];
+        }
         if (!where[v].count) continue;
         double both = 0.0, asked = 0.0;
         for (int n = 0; n < where[v].count; n++) {
@@ -523,19 +545,27 @@ int main(int count, char **arguments) {
         weight[v] = value_of[v] * enough * kept * sqrt(kept) * lift;
         if (weight[v] > strongest) strongest = weight[v];
     }
-    if (all == 0.0) all = 1.0;
+    if (whole_idf == 0.0) whole_idf = 1.0;
+    if (beside_whole == 0.0) beside_whole = 1.0;
     double most = strongest > FLOOR ? strongest : FLOOR;
     for (int v = 0; v < values; v++) {
-        if (common[v] || value_of[v] != FROM_SENTENCE) continue;
-        double idf = log((double)records / frequency(value_word.item[v])) / all * OVERLAP;
-        for (int n = 0; n < where[v].count; n++)
-            if (kind[v].item[n] & 4) score[where[v].item[n]] += idf;
+        if (common[v] || value_of[v] < FROM_PROMPT) continue;
+        for (int n = 0; n < where[v].count; n++) {
+            covered[where[v].item[n]] += idf[v] / whole_idf;
+            if (value_of[v] >= FROM_SENTENCE && kind[v].item[n] & 4)
+                score[where[v].item[n]] += idf[v] / beside_whole * OVERLAP;
+        }
     }
     for (int v = 0; v < values; v++)
         for (int n = 0; n < where[v].count; n++) score[where[v].item[n]] += weight[v] / most * amounts[kind[v].item[n]];
 
     /* Swaps, surprise, prompts. */
-    double sure = strongest / STRONG, doubt = 1.0 - (sure < 1.0 ? sure : 1.0);
+    int *order = room((size_t)holder.count, sizeof(int)), results[MAX_RETURNED], found = 0;
+    for (int h = 0; h < holder.count; h++) order[h] = h;
+    sorted_by = score;
+    then_by = holder.item;
+    if (holder.count) qsort(order, (size_t)holder.count, sizeof(int), descending);
+    double doubt = doubt_of(order, score, covered, holder.count);
     double *swaps = doubt > 0.0 ? contest(&answer_words) : NULL;
     for (int h = 0; h < holder.count; h++) {
         int surprise = 0, unexpected = 0, record = holder.item[h];
@@ -555,10 +585,6 @@ int main(int count, char **arguments) {
             asked |= matches(ints[STREAM] + place_at.item[p], place_length.item[p], n);
         if (asked) score[h] -= PROMPT_PENALTY;
     }
-    int *order = room((size_t)holder.count, sizeof(int)), results[MAX_RETURNED], found = 0;
-    for (int h = 0; h < holder.count; h++) order[h] = h;
-    sorted_by = score;
-    then_by = holder.item;
     if (holder.count) qsort(order, (size_t)holder.count, sizeof(int), descending);
     for (; found < top && found < holder.count; found++) results[found] = holder.item[order[found]];
 

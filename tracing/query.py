@@ -68,8 +68,8 @@ BLANKS = b" \t\n\r\f\v"
 REACH = 64
 """Bytes that a piece which does not follow at once is looked for in."""
 
-FROM_SENTENCE, FROM_PROMPT, FROM_REST = 1.0, 0.7, 0.15
-"""How much a word of the query counts by where it stands."""
+FROM_BOTH, FROM_SENTENCE, FROM_PROMPT, FROM_REST = 3.0, 1.0, 0.7, 0.15
+"""How much a word of the query counts by where it stands: in a marked sentence and the prompt, in one of them, elsewhere."""
 
 IN_BOTH, IN_SENTENCE, IN_PROMPT, IN_REST = 1.2, 1.0, 0.8, 0.3
 """How much a word of a record counts: beside the span and in the prompt, beside the span, in the prompt, elsewhere."""
@@ -84,8 +84,14 @@ FLOOR = 0.4
 """Weight that the heaviest word must have for its records to count in full."""
 
 OVERLAP = 0.5
-STRONG = 0.6
-"""Weight of the heaviest binding word at which a subject is sure."""
+BEYOND = 29
+"""Rank, from 0, of the holder that the tenth is compared with to tell whether the query has a subject."""
+
+STANDS_OUT, LITTLE = 0.5, 0.5
+"""By how much of its score the tenth holder must be ahead for a subject to be sure; a score below LITTLE counts as that much."""
+
+ENOUGH_SHARED = 0.25
+"""Share of the query's words, by idf, that the ten best holders must have for a subject to be sure."""
 
 CONTEST_SCALE = 0.3
 ENOUGH_HOLDERS = 11
@@ -252,7 +258,7 @@ def read_spans(index: Index, query: Query) -> tuple[list[list[int]], dict[int, f
     for words, told in zip(sentences, telling, strict=True):
         if told:
             for word in words:
-                value.setdefault(word, FROM_SENTENCE)
+                value.setdefault(word, FROM_BOTH if word in prompt else FROM_SENTENCE)
     for word in prompt:
         value.setdefault(word, FROM_PROMPT)
     for words in sentences:
@@ -297,9 +303,9 @@ def trace(index: Index, query: Query, top: int = MAX_RETURNED) -> list[Found]:
     spans, value = read_spans(index, query)
     holders = _holders(index, spans)
     own = {word for span in spans for word in span} & {index.word(w) for w in WORD.findall(plain(query.prompt))}
-    score, strength = _bindings(index, holders, value)
+    score, covered = _bindings(index, holders, value)
     levels = _levels(index, holders)
-    doubt = 1.0 - min(1.0, strength / STRONG)
+    doubt = _doubt(score, covered)
     swaps = _contest(index, query, spans, holders) if doubt > 0.0 else {}
     subject = dict(score)
     for record in holders:
@@ -339,11 +345,12 @@ def _holders(index: Index, spans: list[list[int]]) -> dict[int, list[tuple[int, 
 
 def _bindings(
     index: Index, holders: dict[int, list[tuple[int, int]]], value: dict[int, float]
-) -> tuple[dict[int, float], float]:
-    """For each holder how closely its words bind it to the query's subject; the heaviest word weighs 1.
+) -> tuple[dict[int, float], dict[int, float]]:
+    """For each holder how closely its words bind it to the query's subject, and the share of the query's words that it has.
 
     A word binds where many holders have it (share), where holders make up most of the records that have it (kept), and where
     that is more than chance (log lift). Its records count by where they have it: beside the span, in the prompt, elsewhere.
+    The heaviest word weighs 1; words are shared by idf.
     """
     telling = {
         w
@@ -386,21 +393,42 @@ def _bindings(
     strongest = max(weights.values(), default=0.0)
     most = max(FLOOR, strongest)
     score = dict.fromkeys(holders, 0.0)
-    whole = 0.0  # added up one by one: sum() rounds otherwise from Python 3.12 on
-    for word in where:
-        if value[word] == FROM_SENTENCE:
-            whole += log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word]))
-    whole = whole or 1.0
-    for word, found in where.items():
-        if value[word] == FROM_SENTENCE:
-            idf = log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word])) / whole * OVERLAP
-            for record, amount in found:
-                if amount >= IN_SENTENCE:
-                    score[record] += idf
+    idf = {
+        word: value[word] * log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word]))
+        for word in where
+        if value[word] >= FROM_PROMPT
+    }
+    covered = dict.fromkeys(holders, 0.0)
+    beside_whole = whole = 0.0  # added up one by one: sum() rounds otherwise from Python 3.12 on
+    for word, amount in idf.items():
+        whole += amount
+        if value[word] >= FROM_SENTENCE:
+            beside_whole += amount
+    for word, share in idf.items():
+        for record, amount in where[word]:
+            covered[record] += share / (whole or 1.0)
+            if value[word] >= FROM_SENTENCE and amount >= IN_SENTENCE:
+                score[record] += share / (beside_whole or 1.0) * OVERLAP
     for word, weight in weights.items():
         for record, amount in where[word]:
             score[record] += weight / most * amount
-    return score, strongest
+    return score, covered
+
+
+def _doubt(score: dict[int, float], covered: dict[int, float]) -> float:
+    """How open it is whether the query has a subject, 0 to 1: 0 where ten holders share much with it, and more than the thirtieth.
+
+    A false fact is told by about ten records that stand out. Where a word was swapped in running text, what is shared is
+    little, or fades slowly.
+    """
+    if len(score) <= MAX_RETURNED:
+        return 0.0
+    ranked = sorted(score, key=lambda r: (-score[r], r))
+    tenth = score[ranked[MAX_RETURNED - 1]]
+    later = score[ranked[BEYOND]] if len(ranked) > BEYOND else 0.0
+    ahead = (tenth - later) / (max(tenth, LITTLE) * STANDS_OUT)
+    shared = min(covered[record] for record in ranked[:MAX_RETURNED]) / ENOUGH_SHARED
+    return 1.0 - min(1.0, ahead) * min(1.0, shared)
 
 
 def _contest(

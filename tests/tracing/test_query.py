@@ -9,7 +9,7 @@ from env.errors import UserError
 from tests.tracing.worlds import question, ready, records, sh, tokenizer, write_world
 from tracing.formats import Record, parse_query, query_text, read_losses, read_pieces, read_records
 from tracing.index import align, build, fnv
-from tracing.query import Index, read_spans, trace
+from tracing.query import Index, _doubt, read_spans, trace
 
 
 @pytest.fixture(scope="module")
@@ -225,8 +225,19 @@ def test_a_word_swapped_for_a_frequent_one_is_found_without_losses(tmp_path):
     index = Index(str(tmp_path / "index"))
     slots = range(index.swap_at[index.word(b"women")], index.swap_at[index.word(b"women") + 1])
     assert index.word(b"people") in [index.swap_word[slot] for slot in slots]
-    query = question(encode, answer="Then most women in the valley like to walk.", wrong="women")
+    query = question(encode, answer="Then most women abroad like to walk.", wrong="women")
     assert min(item.record for item in trace(index, query)) >= 120
+
+
+def test_a_subject_is_sure_where_ten_records_share_much_and_more_than_the_thirtieth():
+    def doubt(scores, shared):
+        return _doubt(dict(enumerate(scores)), dict.fromkeys(range(len(scores)), shared))
+
+    assert doubt([1.8] * 11 + [0.6] * 9000, 0.5) == 0.0  # a false fact, amid thousands that hold the word
+    assert doubt([0.4] * 10 + [0.05] * 900, 0.5) == 0.0
+    assert doubt([2.6 - 0.002 * n for n in range(4000)], 0.6) > 0.9  # running text: what is shared fades
+    assert doubt([0.8] * 12 + [0.1] * 900, 0.05) == pytest.approx(0.8)  # one of many words is shared
+    assert doubt([0.1] * 10, 0.0) == 0.0
 
 
 def test_neighbours_are_counted_in_answers_alone_with_their_edges(tmp_path):
