@@ -27,6 +27,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "export.arc.runs:export",
         "of a run on coloured grids: agent, traces, page",
     ),
+    "export keywords": (
+        "export.keywords.command:export",
+        "of a run of LLM 20 Questions: the agent file",
+    ),
     "evaluate arc": (
         "export.arc.runs:evaluate",
         "of a run on coloured grids: how many tasks it solves",

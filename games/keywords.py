@@ -19,9 +19,11 @@ from agents.runs import Run
 from agents.trainer import Evaluation
 from env.errors import UserError
 from env.keywords.belief import Belief, Noise
+from env.keywords.comparison import ROUNDS
 from env.keywords.rules import reward
 from env.keywords.vector import KeywordsVecEnv
 from env.keywords.world import SHARES
+from export.keywords.command import export
 
 TOLD = (0.05, 0.1, 0.2)
 """Rates of wrong answers that the agent is also taught to play under when it is told them."""
@@ -65,12 +67,17 @@ class Keywords:
         return KeywordsVecEnv(self.table, games, (chosen.lowest, chosen.highest), shortlist=chosen.shortlist)
 
     def evaluate(self, policy: ShortlistPolicy) -> Evaluation:
-        """Games won, in percent, told nothing of the noise, always the same games; and the mean reward."""
+        """Games won, in percent, told nothing of the noise, always the same games; and the mean reward.
+
+        The agent as it leaves, which looks ahead late in a game, and its network alone.
+        """
         hidden, answers = self._games(self.choices.trials, seed=0)
-        won, _ = play(TrainedPlayer(self.belief, policy, self.choices.shortlist), answers, hidden)
+        agent = TrainedPlayer(self.belief, policy, self.choices.shortlist)
+        won, _ = play(agent, answers, hidden)
+        alone, _ = play(replace(agent, look_from=ROUNDS + 1), answers, hidden)
         rewards = np.array([reward(number or None) for number in won.tolist()])
         return Evaluation(
-            {self.best_by: 100 * float((won > 0).mean())},
+            {self.best_by: 100 * float((won > 0).mean()), "network_alone": 100 * float((alone > 0).mean())},
             {"mean_reward": float(rewards.mean())},
             {"round": won[won > 0].astype(np.float32)},
         )
@@ -87,7 +94,10 @@ class Keywords:
             return teach(policy, lessons, seed)
 
     def export(self, run: Run, console: Console) -> None:
-        """Say how the best agent plays, beside belief with most information, in the same games."""
+        """Say how the best agent plays, beside belief with most information, in the same games; write its agent file.
+
+        A synthetic world has no words: then the file plays the embedded package.
+        """
         record = run.record()
         assert record is not None
         best = record.best
@@ -99,6 +109,7 @@ class Keywords:
             f"the same {len(hidden)} games"
         )
         console.print(f"agent       {run.path(best)}", soft_wrap=True)
+        export(run.folder)
 
     def _games(self, games: int, seed: int, rate: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Hidden keywords and answers; each game's rate is drawn where it is None."""

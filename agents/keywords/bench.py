@@ -14,13 +14,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from agents.identification.policy import ShortlistPolicy
+from agents.keywords.agent import Agent, load_agent
 from agents.keywords.bound import win_bound
-from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, TrainedPlayer, hard_filtering, play
-from agents.keywords.run import load_keywords_run, stored_policy
+from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, hard_filtering, play
 from env.errors import UserError
 from env.files import write_whole
-from env.identification.observation import Shortlist
 from env.keywords.belief import Belief, Noise, Transcript
 from env.keywords.comparison import ROUNDS
 from env.keywords.world import SHARES, Partner, World, synthetic_world
@@ -91,25 +89,6 @@ def bench_keywords(
     return 0
 
 
-@dataclass(frozen=True)
-class Agent:
-    """A trained agent, and which run and checkpoint it is of."""
-
-    label: str
-    policy: ShortlistPolicy
-    shortlist: Shortlist
-
-    def player(self, belief: Belief, look_from: int = ROUNDS + 1) -> TrainedPlayer:
-        """The agent reckoning with a belief."""
-        return TrainedPlayer(belief, self.policy, self.shortlist, look_from)
-
-
-def load_agent(folder: Path) -> Agent:
-    """The best agent of a run. Raises UserError where there is none."""
-    run, chosen = load_keywords_run(folder)
-    return Agent(f"{folder.name} {run.checkpoint('best').label}", stored_policy(run, chosen), chosen.shortlist)
-
-
 def entries_told(world: World, partner: Partner, trained: Agent | None = None) -> Iterator[Entry]:
     """Players in games whose prior they know: the published ones, belief, the agent, and those told nothing of the noise."""
     told = (
@@ -132,17 +111,10 @@ def entries_told(world: World, partner: Partner, trained: Agent | None = None) -
     )
     if trained is None:
         return
-    unknown = Noise.unknown(world)
-    yield Entry(f"agent {trained.label}", lambda: trained.player(Belief.of(world, told)), (TOLD,), ahead)
-    yield Entry(
-        f"agent {trained.label}, looks ahead",
-        lambda: trained.player(Belief.of(world, told), LOOK_FROM),
-        (TOLD,),
-        ahead,
-    )
-    yield Entry(
-        f"agent {trained.label}, noise unknown", lambda: trained.player(Belief.of(world, unknown)), (TOLD,), least
-    )
+    name, unknown = f"agent {trained.label}", Noise.unknown(world)
+    yield Entry(f"{name}, network alone", lambda: trained.player(Belief.of(world, told), ROUNDS + 1), (TOLD,))
+    yield Entry(name, lambda: trained.player(Belief.of(world, told)), (TOLD,), ahead)
+    yield Entry(f"{name}, noise unknown", lambda: trained.player(Belief.of(world, unknown)), (name,), least)
 
 
 def entries_prior(world: World, partner: Partner) -> Iterator[Entry]:

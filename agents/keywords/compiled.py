@@ -8,6 +8,12 @@ from numba import prange
 from env.identification.compiled import compiled, largest
 from env.keywords.compiled import Tables, answers_of, covered, predict_one, top_sum, unasked, weigh
 
+BETTER = 1e-5
+"""What a later question must cover more than an earlier one, to be asked instead of it."""
+
+ALIKE = np.float32(1 - 1e-5)
+"""Part of the largest mass from which on another one is as large: rounding must not tell keywords apart."""
+
 
 @compiled()
 def recipe_scores(
@@ -103,12 +109,14 @@ def coverage(belief: np.ndarray, p_yes: np.ndarray, left: int, deeper: bool, val
             continue
         value = 0.0
         for answer in range(2):
-            likeliest = 0
+            most = np.float32(0)
             for i in range(size):
                 chance = p_yes[first, i] if answer == 1 else 1 - p_yes[first, i]
                 rest[i] = belief[i] * chance
-                if rest[i] > rest[likeliest]:
-                    likeliest = i
+                most = max(most, rest[i])
+            likeliest = 0
+            while rest[likeliest] < most * ALIKE:
+                likeliest += 1
             value += rest[likeliest]
             rest[likeliest] = 0
             best = 0.0
@@ -175,7 +183,7 @@ def informative_asks(
         listed, values = np.empty(width, np.int64), np.empty(width, np.float32)
         found = value_asks(tables, asked[g], said[g], guessed[g], left[g], deeper, focus, listed, values)
         chosen = 0
-        for place in range(found):
-            if values[place] > values[chosen] + 1e-6:
+        for place in range(found if left[g] > 0 else 0):
+            if values[place] > values[chosen] + BETTER:
                 chosen = place
         questions[g] = listed[chosen]

@@ -23,6 +23,8 @@ LOOK_FROM = 9
 WIDTH = 16
 """Most informative questions that are looked at."""
 
+AS_GOOD = 1e-4
+"""Difference of two of the network's scores that is none: the one that stands first is chosen."""
 
 FOCUS = 256
 """Likeliest keywords that looking ahead reckons with."""
@@ -123,12 +125,12 @@ class BeliefPlayer:
 
 @dataclass(frozen=True)
 class TrainedPlayer:
-    """The trained agent: of what its shortlist holds, what its network scores highest; late in a game it may look ahead."""
+    """The trained agent: of what its shortlist holds, what its network scores highest; late in a game it looks ahead."""
 
     belief: Belief
     policy: ShortlistPolicy
     shortlist: Shortlist = SHORTLIST
-    look_from: int = ROUNDS + 1
+    look_from: int = LOOK_FROM
     """Round from which it asks as `BeliefPlayer` does that looks to winning, two questions deep."""
 
     def ask(self, seen: Transcript) -> np.ndarray:
@@ -150,7 +152,8 @@ class TrainedPlayer:
         asks = observation["ask_ids"].shape[1]
         listed = observation["guess_ids"] if guessing else observation["ask_ids"]
         scores = logits[:, asks:] if guessing else logits[:, :asks]
-        best = np.where(listed >= 0, scores, -np.inf).argmax(axis=1)
+        scores = np.where(listed >= 0, scores, -np.inf)
+        best = (scores >= scores.max(axis=1, keepdims=True) - AS_GOOD).argmax(axis=1)
         return listed[np.arange(len(listed)), best].astype(np.int64)
 
 

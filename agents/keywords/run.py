@@ -40,7 +40,7 @@ class KeywordsSettings:
     """Keywords on the shortlist."""
     focus: Annotated[int, Within(1, 10**6)] = 64
     """Likeliest keywords that the two-step features look at."""
-    trials: Annotated[int, Within(1, 10**6)] = 300
+    trials: Annotated[int, Within(1, 10**6)] = 1000
     """Games of an evaluation."""
     lesson_games: Annotated[int, Within(1, 10**6)] = 300
     """Games of a lesson for each noise that it is told of."""

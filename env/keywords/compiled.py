@@ -21,6 +21,12 @@ from env.identification.compiled import (
     largest,
 )
 
+GRAINS = np.float32(1e3)
+"""Gains are compared in this many steps a bit: questions that are equal on paper tie, in whatever order sums are taken.
+
+The agent file takes them in another one; the rounding error is a thousandth of a step.
+"""
+
 _HALF, _ONE, _TWO = np.float32(0.5), np.float32(1), np.float32(2)
 _TINY = np.float32(1e-30)
 
@@ -48,12 +54,10 @@ def without(mass: np.ndarray, guessed: np.ndarray) -> float:
     for t in range(guessed.size):
         if guessed[t] >= 0:
             mass[:, guessed[t]] = 0
-    total = 0.0
+    total = 0.0  # in double, so that whoever sums in another order rounds to the same scale
     for h in range(mass.shape[0]):
-        part = np.float32(0)
         for k in range(mass.shape[1]):
-            part += mass[h, k]
-        total += float(part)
+            total += float(mass[h, k])
     return total
 
 
@@ -117,11 +121,11 @@ def support(mass: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray,
             wrong[k] += mass[h, k] * rate[h]
     ids = np.flatnonzero(belief > np.float32(NEGLIGIBLE))
     belief, wrong = belief[ids], wrong[ids]
-    total = np.float32(0)
+    total = 0.0
     for i in range(ids.size):
         wrong[i] /= belief[i]
-        total += belief[i]
-    belief /= total
+        total += float(belief[i])
+    belief /= np.float32(total)
     unsure = binary_entropy(wrong)
     signed, certain = np.empty(ids.size, np.float32), np.empty(ids.size, np.float32)
     for i in range(ids.size):
@@ -275,11 +279,13 @@ def likeliest_all(tables: Tables, asked: np.ndarray, said: np.ndarray, guessed: 
 @compiled()
 def unasked(gain: np.ndarray, asked: np.ndarray, places: np.ndarray) -> int:
     """The most informative questions not asked yet into `places`, falling, ties by identifier, then -1; how many."""
-    keys = gain.copy()
+    keys = np.empty(gain.size, np.float32)
+    for q in range(gain.size):
+        keys[q] = np.float32(np.int32(np.floor(gain[q] * GRAINS + _HALF)))
     for t in range(asked.size):
         if asked[t] >= 0:
-            keys[asked[t]] = np.float32(-9)
-    listed = largest(keys, -5.0, places)
+            keys[asked[t]] = np.float32(-1e9)
+    listed = largest(keys, -1e8, places)
     places[listed:] = -1
     return listed
 

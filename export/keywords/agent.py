@@ -19,9 +19,13 @@ import numpy as np
 
 from env.identification.wordform import word_answer
 from env.keywords.comparison import GUESS_LIMIT, QUESTION_LIMIT, ROUNDS, normalise, read_answer, same
+from export.keywords.player import Player
 
 TABLES = "tables.npz"
 """File beside `main.py`."""
+
+NETWORK = "network."
+"""Before the names of a trained agent's layers in the tables."""
 
 HANDSHAKE = "Is it Agent Alpha?"
 PRECEDES = 'Does the keyword (in lowercase) precede "{}" in alphabetical order?'
@@ -59,7 +63,7 @@ class Knowledge:
     prior: np.ndarray
     """float32 [keywords], sums to 1."""
     rates: np.ndarray
-    """float32 [noises, questions]: rates of wrong answers, one row for each way a partner may err."""
+    """float64 [noises, questions]: rates of wrong answers, one row for each way a partner may err."""
     weight: np.ndarray
     """float32 [noises], sums to 1."""
     primary: tuple[str, ...] = ()
@@ -74,16 +78,16 @@ class Knowledge:
     """Folder of a language model that answers what nothing else does; empty: none."""
     articles: Mapping[str, str] = field(default_factory=dict)
     """Encyclopaedia text by title."""
+    first_tier: int = 0
+    """Keywords of the first tier, which stand first."""
+    network: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Of a trained agent; see `Player`."""
+    shortlist: tuple[int, int, int] = (16, 3, 64)
 
     @cached_property
-    def sign(self) -> np.ndarray:
-        """`answers` in float32, for matrix products."""
-        return self.answers.astype(np.float32)
-
-    @cached_property
-    def tied(self) -> np.ndarray:
-        """1 where the table has a tie, float32 [keywords, questions]."""
-        return (self.answers == 0).astype(np.float32)
+    def player(self) -> Player:
+        """Who asks and guesses by the table."""
+        return Player(self.answers, self.prior, self.rates, self.weight, self.first_tier, self.network, self.shortlist)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -149,55 +153,8 @@ def read_transcript(known: Knowledge, questions: Any, answers: Any, guesses: Any
 
 
 def belief(known: Knowledge, said: Said) -> np.ndarray:
-    """Joint posterior over noises and keywords, float32 [noises, keywords], sums to 1; guessed keywords have none.
-
-    P(yes) is 1 - rate where the table says yes, rate where it says no, 1/2 at a tie.
-    """
-    log = np.log(np.maximum(known.weight, 1e-30))[:, None] + np.log(np.maximum(known.prior, 1e-30))[None]
-    for question, yes in said.table:
-        rate = known.rates[:, question]
-        right, wrong = np.log1p(-rate), np.log(rate)
-        column = known.answers[:, question] if yes else -known.answers[:, question]
-        log = log + np.where(column == 0, -np.log(2.0), np.where(column > 0, right[:, None], wrong[:, None]))
-    gone = _guessed(known, said.guesses)
-    if len(gone) < len(known.keywords):
-        log[:, gone] = -np.inf
-    mass = np.exp(log - log.max())
-    return np.asarray(mass / mass.sum(), np.float32)
-
-
-def choose_question(known: Knowledge, mass: np.ndarray, asked: Sequence[int], last: bool = False) -> int:
-    """Question of the table to ask next; -1 when all were asked.
-
-    The one whose answer tells most about keyword and noise; in the last round the one after which the best guess
-    is likeliest right. `mass` is what `belief` gives.
-    """
-    half = 0.5 - known.rates
-    sure = mass.sum(axis=1)[:, None] - mass @ known.tied
-    p_yes = 0.5 + (half * (mass @ known.sign)).sum(axis=0)
-    gain = _entropy(p_yes) - (1.0 - sure.sum(axis=0)) - (sure * _entropy(known.rates)).sum(axis=0)
-    gain[list(asked)] = -np.inf
-    best = int(gain.argmax())
-    if not np.isfinite(gain[best]):
-        return -1
-    if not last:
-        return best
-    value = np.full(len(gain), -np.inf)
-    for question in np.argsort(-gain, kind="stable")[:48]:
-        if np.isfinite(gain[question]):
-            yes = (mass * (0.5 + half[:, question, None] * known.answers[:, question])).sum(axis=0)
-            value[question] = yes.max() + (mass.sum(axis=0) - yes).max()
-    return int(value.argmax())
-
-
-def choose_guess(known: Knowledge, mass: np.ndarray) -> int:
-    """The likeliest keyword."""
-    return int(mass.sum(axis=0).argmax())
-
-
-def _entropy(p: np.ndarray) -> np.ndarray:
-    p = np.clip(p, 1e-7, 1 - 1e-7)
-    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    """Joint posterior over noises and keywords, float32 [noises, keywords]; see `Player.weigh`."""
+    return known.player.weigh(said.table, _guessed(known, said.guesses))
 
 
 def find_keyword(known: Knowledge, text: str) -> int | None:
@@ -304,7 +261,7 @@ def ask(known: Knowledge, said: Said) -> str:
     asked = [place for place, _ in said.table]
     if said.alpha:  # it lied about order, or has no more to say about it
         asked += known.about_order
-    chosen = choose_question(known, belief(known, said), asked, last=said.rounds >= ROUNDS - 1)
+    chosen = known.player.choose_question(belief(known, said), asked, min(said.rounds, ROUNDS - 1))
     return known.questions[chosen].capitalize() if chosen >= 0 else "Is it something that most people know?"
 
 
@@ -317,7 +274,7 @@ def guess(known: Knowledge, said: Said) -> str:
             places = [find_keyword(known, word) for word in left]
             likely = mass.sum(axis=0)
             return left[int(np.argmax([0 if place is None else likely[place] for place in places]))]
-    return known.keywords[choose_guess(known, mass)]
+    return known.keywords[known.player.choose_guess(mass, min(max(said.rounds - 1, 0), ROUNDS - 1))]
 
 
 def answer(
@@ -448,7 +405,7 @@ def load_knowledge(folder: str) -> Knowledge:
             margin,
             answers,
             arrays["prior"].astype(np.float32),
-            arrays["rates"].astype(np.float32),
+            arrays["rates"],
             arrays["weight"].astype(np.float32),
             tuple(sorted(words["primary"])),
             tuple(sorted(words["supplementary"])),
@@ -456,6 +413,9 @@ def load_knowledge(folder: str) -> Knowledge:
             words["alpha"],
             words["model"],
             words["articles"],
+            words["first_tier"],
+            {name.removeprefix(NETWORK): arrays[name] for name in arrays.files if name.startswith(NETWORK)},
+            tuple(words["shortlist"]),
         )
 
 

@@ -16,11 +16,13 @@ import numpy as np
 from env.errors import UserError
 from env.files import read_bytes, write_whole
 from env.identification import wordform
+from env.identification.observation import Shortlist
 from env.identification.pools import decode
 from env.keywords import comparison
+from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage
 from env.keywords.world import SHARES
-from export.keywords import agent
+from export.keywords import agent, player
 
 LARGEST = 20 * 10**6
 """Bytes that the archive may have."""
@@ -31,7 +33,7 @@ PRIMARY = {"check": agent.capacity(9), "trust": agent.capacity(10), "off": 0}
 SUPPLEMENTARY = 2**17
 """Most supplementary keywords."""
 
-CARRIED = (wordform, comparison, agent)
+CARRIED = (wordform, comparison, player, agent)
 """Modules whose text `main.py` consists of, in this order; `agent` must be the last thing that is defined."""
 
 
@@ -62,7 +64,7 @@ def _taken_apart(module: ModuleType) -> tuple[set[str], str]:
         if not docstring and not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         dropped |= set(range(node.lineno - 1, node.end_lineno or node.lineno))
-        project = isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("env", "__future__")
+        project = isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("env", "export", "__future__")
         if not docstring and not project:
             imports.add(ast.unparse(node))
     body = "\n".join(line for number, line in enumerate(lines) if number not in dropped)
@@ -80,18 +82,19 @@ def write_agent(
     supplementary: Sequence[str] = (),
     model: str = "",
     articles: Mapping[str, str] | None = None,
-    further: Mapping[str, np.ndarray] | None = None,
+    network: Mapping[str, np.ndarray] | None = None,
+    shortlist: Shortlist = SHORTLIST,
 ) -> None:
     """Write `submission.tar.gz`.
 
     `rates` [noises, questions] and `weight` [noises] say how a partner may err, `shares` how likely each tier is.
     Primary for an Alpha are the first keywords of the package as far as `PRIMARY` allows, supplementary all others:
-    those of the table that were left over, the package's, and `supplementary`. `further` arrays (a trained agent's)
-    go into the tables as they are. Raises UserError where the file would be too large or cannot be written.
+    those of the table that were left over, the package's, and `supplementary`. `network` are the layers of a trained
+    agent, which decides then, and `shortlist` is what it is shown: see `player.Player`. Raises UserError where the file would be too large or cannot be written.
     """
     tables = tables_file(
         keywords, rates, weight, shares=shares, alpha=alpha, supplementary=supplementary, model=model,
-        articles=articles or {}, further=further or {},
+        articles=articles or {}, network=network or {}, shortlist=shortlist,
     )  # fmt: skip
     content = _packed([("main.py", agent_source().encode()), (agent.TABLES, tables)])
     if len(content) > LARGEST:
@@ -111,40 +114,53 @@ def tables_file(
     supplementary: Sequence[str] = (),
     model: str = "",
     articles: Mapping[str, str],
-    further: Mapping[str, np.ndarray],
+    network: Mapping[str, np.ndarray],
+    shortlist: Shortlist = SHORTLIST,
 ) -> bytes:
     """Content of `tables.npz`; see `write_agent`."""
     if alpha not in PRIMARY:
         raise UserError(f"--alpha {alpha!r}; choose one of {', '.join(PRIMARY)}")
-    names = keywords.keyword_names
+    # What the game takes for one keyword is one row, as in the world that the agent was trained in.
+    same = comparison.one_keyword(keywords.keyword_names)
+    rows = np.flatnonzero(same == np.arange(len(same)))
+    names, tier = [keywords.keyword_names[row] for row in rows], keywords.tier[rows]
+    texts = {
+        keywords.keyword_names[row]: keywords.keyword_names[first] for row, first in enumerate(same) if row != first
+    }
+    for row, first in enumerate(same):
+        texts |= {text.lower(): keywords.keyword_names[first] for text in keywords.alternatives[row]}
     # Lists of an Alpha hold one text a keyword, in the order in which the keywords are likely.
     listed = list(dict.fromkeys([*names, *keywords.supplementary, *(name.strip().lower() for name in supplementary)]))
     kept = [listed[place] for place in np.unique(comparison.one_keyword(listed)) if listed[place]]
     primary, rest = kept[: PRIMARY[alpha]], kept[PRIMARY[alpha] :][:SUPPLEMENTARY] if alpha != "off" else []
-    margin = np.nan_to_num(keywords.package.matrix.signed_margin()) * agent.MARGIN_STEP
-    # Away from zero: a margin below a step still has a side.
-    margin = (np.sign(margin) * np.ceil(np.abs(margin))).clip(-127, 127).astype(np.int8)
+    margin = np.nan_to_num(keywords.package.matrix.signed_margin())[rows] * agent.MARGIN_STEP
+    # Away from zero: a margin below a step still has a side; but a tie stays one.
+    steps = np.ceil(np.abs(margin))
+    steps = np.where(
+        keywords.answers[rows] == 0, np.minimum(steps, np.ceil(keywords.tie * agent.MARGIN_STEP) - 1), steps
+    )
+    margin = (np.sign(margin) * np.maximum(steps, 0)).clip(-127, 127).astype(np.int8)
     words = {
         "keywords": names,
         "questions": keywords.question_names,
         "primary": primary,
         "supplementary": rest,
-        "alternatives": {
-            text.lower(): name for name, texts in zip(names, keywords.alternatives, strict=True) for text in texts
-        },
+        "alternatives": texts,
         "alpha": alpha,
         "model": model,
         "articles": dict(articles),
+        "first_tier": int(np.searchsorted(tier, 1)),
+        "shortlist": [shortlist.asks, shortlist.guesses, shortlist.focus],
     }
     stream = io.BytesIO()
     arrays = {
         "words": np.frombuffer(json.dumps(words, ensure_ascii=False, sort_keys=True).encode(), np.uint8),
         "margin": margin,
         "tie": np.array(keywords.tie),
-        "prior": prior(keywords.tier, shares),
-        "rates": np.asarray(rates, np.float32),
+        "prior": prior(tier, shares),
+        "rates": np.asarray(rates, np.float64),
         "weight": np.asarray(weight, np.float32),
-        **further,
+        **{f"{agent.NETWORK}{name}": array for name, array in network.items()},
     }
     np.savez(stream, allow_pickle=False, **arrays)
     return stream.getvalue()

@@ -1,55 +1,98 @@
-"""`wilkins keywords agent`: the agent file of a keyword package, without a trained run."""
+"""The agent file: `wilkins export` of a run of LLM 20 Questions, `wilkins keywords agent` without one."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+import tyro
 
+from agents.keywords.agent import Agent, load_agent
+from agents.keywords.run import load_keywords_run
+from agents.runs import package_place
 from env.errors import UserError
 from env.files import read_bytes
 from env.identification.pools import decode
 from env.keywords.belief import Noise
+from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage, load_keywords
 from env.keywords.world import SHARES, world_of
 from export.keywords.archive import PRIMARY, write_agent
 
+SUBMISSION = "submission.tar.gz"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What an agent file brings along besides its tables."""
+
+    alpha: Literal["check", "trust", "off"] = "check"
+    """Whether the first question looks for an Alpha, and whether its honesty is tested first."""
+    shares: tuple[float, ...] = SHARES
+    """Share of the games whose keyword is in each tier."""
+    supplementary: Path | None = None
+    """Text file of further keywords that only an Alpha can lead to, one a line."""
+    model: str = ""
+    """Folder of a chat model, as it is found at play, that answers what rules and table do not."""
+    articles: Path | None = None
+    """JSON object of encyclopaedia texts by title, which the model is shown."""
+
 
 def write(
     package: Path | None = None,
-    out: Path = Path("submission.tar.gz"),
-    alpha: Literal["check", "trust", "off"] = "check",
-    shares: tuple[float, ...] = SHARES,
-    supplementary: Path | None = None,
-    model: str = "",
-    articles: Path | None = None,
+    out: Path = Path(SUBMISSION),
+    choices: Annotated[Choices, tyro.conf.arg(name="")] = Choices(),
 ) -> int:
     """Write the archive of an agent for LLM 20 Questions that plays by belief: main.py and its tables.
 
     Args:
         package: Folder of the keyword package; the embedded one by default.
         out: The archive to write.
-        alpha: Whether the first question looks for an Alpha, and whether its honesty is tested first.
-        shares: Share of the games whose keyword is in each tier.
-        supplementary: Text file of further keywords that only an Alpha can lead to, one a line.
-        model: Folder of a chat model, as it is found at play, that answers what rules and table do not.
-        articles: JSON object of encyclopaedia texts by title, which the model is shown.
     """
-    keywords = load_keywords(package)
+    return _write(load_keywords(package), out, choices, None)
+
+
+def export(
+    run: Annotated[Path, tyro.conf.Positional],
+    package: Path | None = None,
+    checkpoint: str = "best",
+    out: Path | None = None,
+    choices: Annotated[Choices, tyro.conf.arg(name="")] = Choices(),
+) -> int:
+    """Write submission.tar.gz of a run of LLM 20 Questions: main.py and its tables, ready to be uploaded.
+
+    It asks and guesses as the trained agent does, told nothing of its partner's noise.
+
+    Args:
+        run: Run folder, as `wilkins train keywords` made it.
+        package: Folder of a keyword package to play, any. Default: the run's, or the embedded one.
+        checkpoint: Agent to export: best, last, or the steps of a checkpoint.
+        out: The archive to write. Default: submission.tar.gz in the run folder.
+    """
+    trained = load_agent(run, checkpoint)
+    place = package_place(load_keywords_run(run)[1].package, package, run)
+    return _write(load_keywords(place), out or run / SUBMISSION, choices, trained)
+
+
+def _write(keywords: KeywordPackage, out: Path, choices: Choices, trained: Agent | None) -> int:
     more: list[str] = []
-    if supplementary is not None:
-        more = decode(read_bytes(supplementary, "the list of keywords"), supplementary).splitlines()
-    texts = _articles(articles) if articles is not None else {}
+    if (listed := choices.supplementary) is not None:
+        more = decode(read_bytes(listed, "the list of keywords"), listed).splitlines()
+    texts = {} if choices.articles is None else _articles(choices.articles)
     rates, weight = unknown_noise(keywords)
     write_agent(
-        out, keywords, rates, weight, shares=shares, alpha=alpha, supplementary=more, model=model, articles=texts
-    )
-    first = min(PRIMARY[alpha], len(keywords.keyword_names) + len(keywords.supplementary) + len(more))
+        out, keywords, rates, weight, shares=choices.shares, alpha=choices.alpha, supplementary=more,
+        model=choices.model, articles=texts, network={} if trained is None else trained.layers,
+        shortlist=SHORTLIST if trained is None else trained.shortlist,
+    )  # fmt: skip
+    first = min(PRIMARY[choices.alpha], len(keywords.keyword_names) + len(keywords.supplementary) + len(more))
     print(
-        f"{out}: {out.stat().st_size:,} bytes; {len(keywords.keyword_names)} keywords x {len(keywords.question_names)} "
-        f"questions; Alpha: {alpha}, at most {first} primary keywords"
+        f"{out}: {out.stat().st_size:,} bytes; {'belief alone' if trained is None else f'agent {trained.label}'}; "
+        f"{len(keywords.keyword_names)} keywords x {len(keywords.question_names)} questions; "
+        f"Alpha: {choices.alpha}, at most {first} primary keywords"
     )
     return 0
 

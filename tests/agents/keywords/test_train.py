@@ -10,12 +10,13 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import wilkins
 from agents import trainer
-from agents.keywords.bench import load_agent
+from agents.keywords.agent import load_agent
 from agents.keywords.players import play
 from agents.keywords.run import load_keywords_run, world_for
 from agents.runs import load_run
 from env.errors import UserError
 from env.keywords.belief import Belief, Noise
+from env.keywords.comparison import ROUNDS
 
 FLAGS = [
     "--tiers",
@@ -73,8 +74,12 @@ def test_a_run_holds_its_agent_which_plays_what_the_evaluation_said(whole: Path)
     world = world_for(chosen)
     rates = np.random.default_rng([0, 1]).uniform(chosen.lowest, chosen.highest, chosen.trials)
     hidden, answers = world.draw(rates, chosen.trials, 0)
-    won, _ = play(load_agent(whole).player(Belief.of(world, Noise.unknown(world))), answers, hidden)
+    agent, belief = load_agent(whole), Belief.of(world, Noise.unknown(world))
+    won, _ = play(agent.player(belief), answers, hidden)
     assert 100 * float((won > 0).mean()) == pytest.approx(record.best_score)
+    won, _ = play(agent.player(belief, ROUNDS + 1), answers, hidden)
+    assert record.best is not None
+    assert 100 * float((won > 0).mean()) == pytest.approx(record.best.scores["network_alone"])
 
 
 def test_the_curves_hold_win_rates_rewards_and_rounds(whole: Path) -> None:

@@ -26,8 +26,6 @@ from export.keywords.agent import (
     belief,
     bisect,
     capacity,
-    choose_guess,
-    choose_question,
     excerpt,
     find_article,
     guess,
@@ -71,38 +69,6 @@ def test_belief_is_bayes_rule_written_out(known: Knowledge) -> None:
             wanted[noise, row] = 0 if row == 5 else chance
     np.testing.assert_allclose(mass[:, :30] / mass[:, :30].sum(), wanted / wanted.sum(), rtol=1e-4, atol=1e-9)
     assert mass.sum() == pytest.approx(1, abs=1e-5)
-
-
-def test_question_is_the_one_with_most_information(known: Knowledge) -> None:
-    small = Knowledge(
-        known.keywords[:50], known.questions, known.margin[:50], known.answers[:50],
-        np.full(50, 0.02, np.float32), known.rates, known.weight,
-    )  # fmt: skip
-    mass = belief(small, Said(table=((3, True),)))
-
-    def entropy(p: np.ndarray) -> float:
-        p = p[p > 0]
-        return float(-(p * np.log2(p)).sum())
-
-    gains = []
-    for place in range(len(small.questions)):
-        p_yes = np.where(
-            small.answers[None, :, place] == 0,
-            0.5,
-            np.where(small.answers[None, :, place] > 0, 1 - small.rates[:, place, None], small.rates[:, place, None]),
-        )
-        joint = np.stack([mass * p_yes, mass * (1 - p_yes)]).astype(float)
-        gains.append(entropy(mass.astype(float).ravel()) + entropy(joint.sum(axis=(1, 2))) - entropy(joint.ravel()))
-    gains[3] = -1
-    assert choose_question(small, mass, [3]) == int(np.argmax(gains))
-
-
-def test_last_question_is_for_the_last_guess(known: Knowledge) -> None:
-    mass = np.zeros((len(known.weight), len(known.keywords)), np.float32)
-    mass[0, [10, 11]] = [0.5, 0.5]
-    chosen = choose_question(known, mass, [], last=True)
-    assert known.answers[10, chosen] * known.answers[11, chosen] == -1
-    assert choose_question(known, mass, list(range(len(known.questions)))) == -1
 
 
 @pytest.mark.parametrize(("noise", "wins"), [(0.0, 24), (0.1, 12)])
@@ -345,7 +311,7 @@ def test_a_decision_takes_no_long_time_at_full_size() -> None:
         ask(known, said)
         times.append(time.process_time() - start)
     assert min(times) < 0.3  # 0.05 on an idle core
-    assert guess(known, said) == keywords[choose_guess(known, belief(known, said))]
+    assert guess(known, said) == keywords[int(belief(known, said).sum(axis=0).argmax())]
 
 
 # --- the language model ---

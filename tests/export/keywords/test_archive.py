@@ -14,7 +14,7 @@ from env.errors import UserError
 from env.keywords.package import KeywordPackage
 from export.keywords import archive
 from export.keywords.agent import Agent, Knowledge
-from export.keywords.command import unknown_noise, write
+from export.keywords.command import Choices, unknown_noise, write
 from tests.export.keywords.games import play
 
 DRIVER = """
@@ -94,5 +94,5 @@ def test_articles_that_are_none_are_refused(
 ) -> None:
     (tmp_path / "articles.json").write_bytes(content)
     with pytest.raises(UserError, match=message):
-        write(package.package.path, tmp_path / "agent.tar.gz", articles=tmp_path / "articles.json")
+        write(package.package.path, tmp_path / "agent.tar.gz", Choices(articles=tmp_path / "articles.json"))
     assert not (tmp_path / "agent.tar.gz").exists()
