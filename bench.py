@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from rich.console import Console
@@ -31,6 +31,7 @@ from agents.runs import CONFIG, load_run
 from env.cabinet.environment import CabinetEnv
 from env.cabinet.rules import limit
 from env.errors import PackageWarning
+from env.flags import NOISE, SECONDS, SEED
 from env.identification.belief import DEFAULT_DOUBT, Assumed
 from env.identification.observation import Shortlist
 from env.identification.package import Candidates, Package, load_package
@@ -66,7 +67,7 @@ PLIES: dict[tuple[int, int], str] = {
 BUDGETS = (1, 100, 500, 1000, 2000, 4000, 16_000, MAX_NODES)
 
 
-def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: float = 45.0) -> int:
+def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: Annotated[float, SECONDS] = 45.0) -> int:
     """Print scores and speeds against their bars: embedded package, synthetic package of the official size.
 
     Args:
@@ -117,10 +118,10 @@ def bench(run: Path | None = None, runs: Path = Path("runs"), improve_seconds: f
 def robust(
     run: Path | None = None,
     runs: Path = Path("runs"),
-    seeds: tuple[int, ...] = (0, 1, 2),
-    noises: tuple[float, ...] = NOISES,
-    improve_seconds: float = 45.0,
-    search_seconds: float = 0.0,
+    seeds: Annotated[tuple[int, ...], SEED] = (0, 1, 2),
+    noises: Annotated[tuple[float, ...], NOISE] = NOISES,
+    improve_seconds: Annotated[float, SECONDS] = 45.0,
+    search_seconds: Annotated[float, SECONDS] = 0.0,
     tables: tuple[RobustTable, ...] = ("scores", "mismatch", "approaches", "nodes"),
 ) -> int:
     """Print exact expected scores of exported graphs at every noise level, against the limit and the baselines.

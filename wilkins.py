@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from env import streams
 from env.errors import PackageWarning, UserError
+from env.flags import checked
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "train an agent, evaluate it, export it: the main job"),
@@ -61,7 +62,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
     "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
-    "tracing check": ("tracing.check:check", "whether an error goes when its traced records are taken out"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
     "keywords show": ("env.keywords.command:show", "tiers of a keyword package, and what is one keyword"),
@@ -137,7 +137,9 @@ def _run(name: str, flags: Sequence[str]) -> int:
         import tyro  # slow to import: only once a command is known
 
     try:
-        result = tyro.cli(target, args=flags, prog=f"wilkins {name}", config=(tyro.conf.PositionalRequiredArgs,))
+        result = tyro.cli(
+            checked(target), args=flags, prog=f"wilkins {name}", config=(tyro.conf.PositionalRequiredArgs,)
+        )
     except SystemExit as stop:  # tyro has explained a wrong flag, or printed the help
         return stop.code if isinstance(stop.code, int) else 2
     return result if isinstance(result, int) else 0

@@ -1,25 +1,17 @@
-"""Settings as dataclasses: the range of each number stands in its annotation, and a run's configuration gives them back."""
+"""Settings as dataclasses, as a run's configuration gives them back."""
 
 from __future__ import annotations
 
 import types
 import typing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from agents.runs import CONFIG, Run
 from env.errors import UserError
+from env.flags import check_numbers
 
 Chosen = TypeVar("Chosen")
-
-
-@dataclass(frozen=True)
-class Within:
-    """The least and the most that a setting may be; stands in its annotation."""
-
-    least: float
-    most: float
 
 
 def settings_of(run: Run, key: Literal["settings", "choices"], kind: type[Chosen]) -> Chosen:
@@ -55,16 +47,3 @@ def _read(value: Any, kind: Any) -> Any:
     if type(value) is kind:
         return value
     raise TypeError(f"{str(value)[:40]!r} is no {getattr(kind, '__name__', kind)}")
-
-
-def check_numbers(settings: Any) -> None:
-    """Raises UserError for a number of a settings dataclass that is not `Within` what its annotation says."""
-    for name, hint in typing.get_type_hints(type(settings), include_extras=True).items():
-        for bounds in getattr(hint, "__metadata__", ()):
-            if isinstance(bounds, Within):
-                value = getattr(settings, name)
-                numbers = () if value is None else value if isinstance(value, tuple) else (value,)
-                for number in numbers:
-                    if not bounds.least <= number <= bounds.most:
-                        flag = name.replace("_", "-")
-                        raise UserError(f"--{flag} {number}: between {bounds.least} and {bounds.most} is needed")

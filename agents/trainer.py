@@ -34,9 +34,10 @@ from stable_baselines3.common.vec_env import VecEnv
 from agents import checkpoints
 from agents.checkpoints import Worlds
 from agents.runs import CONFIG, RECORD, Checkpoint, Record, Run, load_run
-from agents.settings import Chosen, Within, check_numbers, settings_of
+from agents.settings import Chosen, settings_of
 from env.errors import UserError
 from env.files import sole_writer, write_whole
+from env.flags import Within, check_numbers
 
 STOPS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 """Signals that ask to stop: Ctrl-C, and what a system sends when it shuts down or a terminal closes."""

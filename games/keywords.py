@@ -25,6 +25,9 @@ from env.keywords.vector import KeywordsVecEnv
 from env.keywords.world import SHARES
 from export.keywords.command import export
 
+MOST_KEYWORDS = 100_000
+"""Of a synthetic world: some 50 million answers."""
+
 TOLD = (0.05, 0.1, 0.2)
 """Rates of wrong answers that the agent is also taught to play under when it is told them."""
 
@@ -42,6 +45,8 @@ class Keywords:
         """Load the world. Raises UserError where it cannot be played."""
         if chosen.lowest > chosen.highest:
             raise UserError(f"--lowest {chosen.lowest:g} is above --highest {chosen.highest:g}")
+        if chosen.package is None and sum(chosen.tiers) > MOST_KEYWORDS:
+            raise UserError(f"--tiers {' '.join(map(str, chosen.tiers))}: at most {MOST_KEYWORDS:,} keywords in all")
         self.choices = replace(chosen, package=None if chosen.package is None else chosen.package.absolute())
         self.table = world_for(chosen)
         self.belief = Belief.of(self.table, Noise.unknown(self.table))

@@ -263,12 +263,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(small_package: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--steps 0", "--steps 0: between 1 and 1000000000000 is needed"),
+        ("--steps 0", "--steps 0: between 1 and 1,000,000,000,000 is needed"),
         ("--steps -5", "--steps -5"),
         ("--steps 10000000000000", "--steps 10000000000000"),
-        ("--games 100000000", "--games 100000000: between 1 and 65536 is needed"),
+        ("--games 100000000", "--games 100000000: between 1 and 65,536 is needed"),
         ("--games 65536 --horizon 65536", "at most 4194304 are possible"),
-        ("--width 1000000", "--width 1000000: between 1 and 4096 is needed"),
+        ("--width 1000000", "--width 1000000: between 1 and 4,096 is needed"),
         ("--asks 1000000000000", "--asks 1000000000000"),
         ("--noise 1e308", "--noise 1e+308"),
         ("--keep 0", "--keep 0"),

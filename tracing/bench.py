@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated
 
 from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
+from env.flags import SEED, Within
 from tracing.build import build
 from tracing.corpus import corpus
 from tracing.formats import read_queries
@@ -23,10 +25,10 @@ MEBIBYTE = 1 << 20
 
 def bench_tracing(
     folder: Path = Path("runs/tracing"),
-    seeds: tuple[int, ...] = SEEDS,
-    records: int = 52_001,
+    seeds: Annotated[tuple[int, ...], SEED] = SEEDS,
+    records: Annotated[int, Within(1, 10**7)] = 52_001,
     losses: bool = True,
-    per_group: int = 10,
+    per_group: Annotated[int, Within(1, 10_000)] = 10,
 ) -> int:
     """Make the judging corpora where they are not there, verify a submission on each, print the figures beside the bars.
 
@@ -37,8 +39,8 @@ def bench_tracing(
         losses: With the token losses of a small model (trained once, on the first corpus before errors are planted).
         per_group: Hidden errors asked of each group, at most.
     """
-    if per_group < 1 or not seeds:
-        raise UserError("at least one seed and one error of each group are needed")
+    if not seeds:
+        raise UserError("--seeds: at least one is needed")
     console = Console()
     submission = folder / "submission"
     if not (submission / "submission.json").exists():

@@ -19,13 +19,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
-from typing import Literal
+from typing import Annotated, Literal
 
 from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
 from env.files import read_bytes
+from env.flags import SEED
 from tracing.build import ROOT, SCHEMA_VERSION
 from tracing.formats import MAX_RETURNED, Query, query_text, read_output, read_queries, read_records
 
@@ -99,7 +100,7 @@ def verify(
     queries: Path | None = None,
     model: Path | None = None,
     control: tuple[Control, ...] = ("bm25",),
-    seed: int = 0,
+    seed: Annotated[int, SEED] = 0,
 ) -> int:
     """Run a submission as the contract says and print gates, C and reward; 0 where the gates hold, 1 where not.
 

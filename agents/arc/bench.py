@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from rich.console import Console
@@ -17,13 +17,13 @@ from rich.table import Table
 
 from agents.arc.guide import SHIPPED, Network, Trained
 from agents.arc.search import Guide, Search, Unguided
-from agents.arc.solving import Effort, solve_all, trial
+from agents.arc.solving import NODES, TASK_SECONDS, WORKERS, Effort, solve_all, trial
 from env.arc import editor
 from env.arc.bench import bench_editor
 from env.arc.families import FAMILIES, HELD_OUT, Family
 from env.arc.folds import held_out, trained_on
 from env.arc.tasks import Grid, Task, load_tasks
-from env.errors import UserError
+from env.flags import Within
 
 Part = Literal["editor", "editing", "families", "nodes", "training", "evaluation"]
 MOST_STEPS = 64
@@ -36,11 +36,11 @@ SAVED = 5
 def bench_arc(
     parts: tuple[Part, ...] = get_args(Part),
     agent: Path = SHIPPED,
-    seconds: float = 2.0,
-    nodes: int = 3_000,
-    instances: int = 5,
-    every: int = 1,
-    workers: int = 0,
+    seconds: Annotated[float, TASK_SECONDS] = 2.0,
+    nodes: Annotated[int, NODES] = 3_000,
+    instances: Annotated[int, Within(1, 10_000)] = 5,
+    every: Annotated[int, Within(1, 10_000)] = 1,
+    workers: Annotated[int, WORKERS] = 0,
     arcle_python: Path | None = None,
 ) -> int:
     """Measure editor and solver of coloured grids, against the bars; exit code 1 where one is not reached.
@@ -55,8 +55,6 @@ def bench_arc(
         workers: Processes; 0 for one on every core.
         arcle_python: Python of an environment where ARCLE is installed, to which the editor is compared.
     """
-    if not 0 < seconds <= 3600 or min(nodes, instances, every) < 1 or workers < 0:
-        raise UserError("--seconds lies in (0, 3600]; --nodes, --instances and --every are at least 1")
     guide = Trained(Network.load(agent))
     bench = _Bench(guide, Effort(seconds), workers, Console())
     training = sorted(load_tasks("arc1-training"), key=lambda task: task.name)[::every]

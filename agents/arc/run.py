@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from agents.runs import Run, load_run
-from agents.settings import Within, settings_of
+from agents.settings import settings_of
 from agents.trainer import Settings
 from env.arc.world import ACTIONS
 from env.errors import UserError
+from env.flags import Within
 
 if TYPE_CHECKING:
     from agents.arc.guide import Network

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from agents.arc.search import Guide, Search, right, solve
 from env.arc.tasks import TRIALS, Pair, Task, make_grid
 from env.arc.world import ACTIONS
+from env.flags import Within
+
+TASK_SECONDS, NODES, WORKERS = Within(1e-3, 3600.0), Within(1, 10**12), Within(0, 1024)
+"""What may be spent on a task, and by how many processes."""
 
 
 @dataclass(frozen=True)

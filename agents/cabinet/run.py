@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from agents.identification.players import RankedPlayer, trained_player
 from agents.runs import CONFIG, Run, load_run
-from agents.settings import Within, settings_of
+from agents.settings import settings_of
 from env.errors import UserError
+from env.flags import Within
 from env.identification.belief import DEFAULT_DOUBT, Assumed
 from env.identification.observation import Shortlist
 from env.identification.package import Candidates, Package

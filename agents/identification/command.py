@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console
@@ -12,12 +13,16 @@ from agents.identification.baselines import best_belief, even_split, fixed_playe
 from agents.identification.play import platforms, play
 from agents.identification.players import Player
 from env.cabinet.rules import limit
-from env.errors import UserError
+from env.flags import NOISE, SEED, Within
 from env.identification.package import load_package
 
 
 def baselines(
-    package: Path | None = None, split: str = "hidden", noise: float = 0.0, platforms_drawn: int = 4, seed: int = 0
+    package: Path | None = None,
+    split: str = "hidden",
+    noise: Annotated[float, NOISE] = 0.0,
+    platforms_drawn: Annotated[int, Within(1, 10_000)] = 4,
+    seed: Annotated[int, SEED] = 0,
 ) -> int:
     """Print the scores of the baselines, x100, with the limit that no policy passes.
 
@@ -28,8 +33,6 @@ def baselines(
         platforms_drawn: Platforms that every animal is played on when there is noise.
         seed: Seed of the drawn platforms, the same for every player.
     """
-    if not (np.isfinite(noise) and noise >= 0) or platforms_drawn < 1:
-        raise UserError(f"--noise {noise} --platforms-drawn {platforms_drawn}: noise is 0 or more, platforms 1 or more")
     world = load_package(package)
     ids = world.split(split)
     animals = np.tile(ids, platforms_drawn if noise > 0 else 1)

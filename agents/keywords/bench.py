@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Annotated
 
 import numba
 import numpy as np
@@ -19,6 +20,7 @@ from agents.keywords.bound import win_bound
 from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, hard_filtering, play
 from env.errors import UserError
 from env.files import write_whole
+from env.flags import SEED, Within
 from env.keywords.belief import Belief, Noise, Transcript
 from env.keywords.comparison import ROUNDS
 from env.keywords.world import SHARES, Partner, World, synthetic_world
@@ -41,11 +43,11 @@ class Entry:
 
 
 def bench_keywords(
-    games: int = 10_000,
-    seed: int = 1,
+    games: Annotated[int, Within(1, 10**7)] = 10_000,
+    seed: Annotated[int, SEED] = 1,
     partners: tuple[str, ...] = ("0.05", "0.1", "0.2", "clarity"),
     folder: Path = Path("runs/bench-keywords"),
-    decisions: int = 200,
+    decisions: Annotated[int, Within(0, 10**6)] = 200,
     run: Path | None = None,
 ) -> int:
     """Print win rates in 20 rounds on the synthetic 15,113 keywords x 521 questions, with standard errors and bars.

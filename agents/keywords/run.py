@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from agents.runs import CONFIG, Run, load_run
-from agents.settings import Within, settings_of
+from agents.settings import settings_of
 from env.errors import UserError
+from env.flags import Within
 from env.identification.observation import Shortlist
 from env.keywords.package import load_keywords
 from env.keywords.world import World, synthetic_world, world_of

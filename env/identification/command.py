@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from env.errors import UserError
+from env.flags import SEED, SHARE, Within
 from env.identification.matrix import Matrix, save_matrix, with_provenance
 from env.identification.package import load_package, with_word_answers, word_answers
-from env.identification.synth import Kind, write_package
+from env.identification.synth import LARGEST, Kind, write_package
 from env.identification.tables import Encoding, Reading, read_table
 
 NEAR_ZERO = 0.1
@@ -28,7 +30,7 @@ def import_matrix(
     missing: tuple[str, ...] = (),
     threshold: float | None = None,
     drop_column: tuple[str, ...] = (),
-    missing_rate: float | None = None,
+    missing_rate: Annotated[float | None, SHARE] = None,
 ) -> None:
     """Bring an answer table made elsewhere into a package, as its matrix.npz.
 
@@ -54,8 +56,6 @@ def import_matrix(
     """
     if package is None:
         raise UserError("say which package gets the matrix: --package DIR")
-    if missing_rate is not None and not 0 <= missing_rate <= 1:
-        raise UserError(f"--missing-rate {missing_rate}: a probability is needed, 0 to 1")
     pools = load_package(package, matrix=False)
     target = package / "matrix.npz"
     if target.exists() and not force:
@@ -89,7 +89,11 @@ def import_matrix(
 
 
 def synth(
-    animals: int = 1472, questions: int = 559, out: Path | None = None, seed: int = 0, kind: Kind = "measured"
+    animals: Annotated[int, Within(3, LARGEST)] = 1472,
+    questions: Annotated[int, Within(1, LARGEST)] = 559,
+    out: Path | None = None,
+    seed: Annotated[int, SEED] = 0,
+    kind: Kind = "measured",
 ) -> None:
     """Make a synthetic package whose margins have the statistics of the embedded one.
 

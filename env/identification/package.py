@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 
 from env.errors import PackageWarning, UserError
 from env.files import read_bytes
+from env.flags import NOISE
 from env.identification.belief import Assumed
 from env.identification.matrix import CERTAIN, Curve, Matrix, load_matrix
 from env.identification.pools import Pool, decode, read_pool, read_split
@@ -98,8 +98,8 @@ class Package:
         Raises UserError for a noise or a doubt that is none, and as `flip_curve` does.
         """
         noise = self.noise if noise is None else noise
-        if not 0 <= noise < math.inf:
-            raise UserError(f"--noise {noise}: a standard deviation in margin units is needed, 0 or more")
+        if not 0 <= noise <= NOISE.most:
+            raise UserError(f"--noise {noise}: a standard deviation in margin units is needed, 0 to {NOISE.most:g}")
         if not 0 <= doubt <= 1:
             raise UserError(f"--doubt {doubt}: a share of the answers is needed, 0 to 1")
         return Assumed(noise, self.flip_curve(model, noise), doubt)

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from env.errors import UserError
+from env.flags import Within
 from env.identification.package import load_package
 from env.oracle.model import find_source, load_model, load_tokenizer
 from env.oracle.prompt import NEW_TOKENS, PROMPT, ChatPrompts, fill, read_reply
@@ -26,8 +27,8 @@ OFFICIAL_QUESTIONS = 559
 def bench_oracle(
     gguf: Path = MODELS / "SmolLM2-135M-Instruct.Q4_1.gguf",
     tokenizer: Path = MODELS / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    animals: int = 2,
-    alone: int = 40,
+    animals: Annotated[int, Within(1, 10_000)] = 2,
+    alone: Annotated[int, Within(1, 10_000)] = 40,
     dtype: str = "float32",
     device: str = "cpu",
 ) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from env.errors import UserError
 from env.files import sole_writer
+from env.flags import Within
 from env.identification.matrix import CERTAIN, Matrix, load_matrix, save_matrix, with_provenance
 from env.identification.numerics import FlipCurve, Models, answer_models, bits_only, difference, flip_curve
 from env.identification.package import EMBEDDED, Package, load_package, read_pools, with_word_answers, word_answers
@@ -123,7 +124,7 @@ def noise(
     device: str = "auto",
     gguf: Path | None = None,
     template: str = "",
-    rows: int = ROWS,
+    rows: Annotated[int, Within(1, 10**7)] = ROWS,
     matrix: str = "matrix.npz",
 ) -> int:
     """Measure a package's noise: some rows of its matrix again, by the same model in other numerics.

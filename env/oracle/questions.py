@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from env.errors import UserError
 from env.files import sole_writer, write_whole
+from env.flags import SHARE, Within
 from env.identification.matrix import Matrix
 from env.identification.package import Package, load_package, with_word_answers
 from env.identification.pools import read_pool
@@ -36,12 +38,12 @@ def questions(
     gguf: Path | None = None,
     template: str = "",
     animals: str = "all",
-    sample: int = 60,
-    temperatures: tuple[float, ...] = (0.0, 0.5, 1.0),
-    count: int = 100,
-    unclear: float = 0.25,
-    alike: float = 0.9,
-    least: float = 0.02,
+    sample: Annotated[int, Within(2, 10**7)] = 60,
+    temperatures: Annotated[tuple[float, ...], Within(0.0, 1000.0)] = (0.0, 0.5, 1.0),
+    count: Annotated[int, Within(1, 10**7)] = 100,
+    unclear: Annotated[float, Within(0.0, 0.5)] = 0.25,
+    alike: Annotated[float, SHARE] = 0.9,
+    least: Annotated[float, SHARE] = 0.02,
     out: Path | None = None,
     write_clarity: bool = False,
 ) -> int:
@@ -75,7 +77,8 @@ def questions(
     console = Console()
     found = load_package(package, matrix=False)
     bounds = Bounds(count, unclear, alike, least)
-    _check_bounds(bounds, sample, temperatures)
+    if not temperatures:
+        raise UserError("--temperatures: at least one is needed; 0 stands for the reply itself")
     if write_clarity and questions is not None:
         raise UserError("--write-clarity goes with the package's own questions; leave --questions away")
     asked = found if questions is None else replace(found, questions=read_pool(questions, "questions"))
@@ -102,20 +105,6 @@ def questions(
         soft_wrap=True,
     )
     return 0
-
-
-def _check_bounds(bounds: Bounds, sample: int, temperatures: Sequence[float]) -> None:
-    if sample < 2 or bounds.count < 1:
-        raise UserError(f"--sample {sample} --count {bounds.count}: at least 2 are asked, and 1 is proposed")
-    if not temperatures or not all(0 <= t < np.inf for t in temperatures):
-        raise UserError("--temperatures: give numbers of 0 or more, 0 for the reply itself")
-    for name, value, largest in (
-        ("unclear", bounds.unclear, 0.5),
-        ("alike", bounds.alike, 1),
-        ("least", bounds.least, 1),
-    ):
-        if not 0 <= value <= largest:
-            raise UserError(f"--{name} {value}: a number from 0 to {largest} is needed")
 
 
 def _in_variants(

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from agents.arc.guide import SHIPPED, Network, Trained
 from agents.arc.search import Search
-from agents.arc.solving import Effort, solve_all, trial
+from agents.arc.solving import NODES, TASK_SECONDS, WORKERS, Effort, solve_all, trial
 from env.arc.tasks import Task, load_tasks, summary
 from env.arc.trace import Trace, write_traces
 from env.errors import UserError
@@ -25,11 +25,11 @@ SUBMISSION, TRACES = "submission.json", "traces.json"
 
 def solve(
     tasks: Annotated[tuple[str, ...], tyro.conf.Positional],
-    seconds: float = 2.0,
-    nodes: int = 10**9,
+    seconds: Annotated[float, TASK_SECONDS] = 2.0,
+    nodes: Annotated[int, NODES] = 10**9,
     out: Path = Path("solved"),
     agent: Path = SHIPPED,
-    workers: int = 0,
+    workers: Annotated[int, WORKERS] = 0,
     quiet: bool = False,
 ) -> None:
     """Look for programs that reproduce every demonstration, and write what they make of the test inputs.
@@ -45,7 +45,7 @@ def solve(
     """
     if not tasks:
         raise UserError("no tasks named; give a JSON file, a folder, a zip, or a set such as arc1-training")
-    effort = effort_of(seconds, nodes, workers)
+    effort = Effort(seconds, nodes)
     guide = Trained(Network.load(agent))
     loaded = load_tasks(*tasks)
     console = Console()
@@ -57,13 +57,6 @@ def solve(
         console.print(_table(found))
     console.print(_total(found, time.monotonic() - begun), highlight=False)
     console.print(f"wrote {out / SUBMISSION} and {out / TRACES}", highlight=False)
-
-
-def effort_of(seconds: float, nodes: int, workers: int) -> Effort:
-    """The effort that flags ask for. Raises UserError for what is none."""
-    if not 0 < seconds <= 3600 or nodes < 1 or workers < 0:
-        raise UserError("--seconds lies in (0, 3600], --nodes is at least 1, --workers at least 0")
-    return Effort(seconds, nodes)
 
 
 def searched(

@@ -12,12 +12,12 @@ from rich.table import Column, Table
 
 from agents.arc.guide import Trained
 from agents.arc.run import AGENT, load_arc_run
-from agents.arc.solving import Effort, trial
+from agents.arc.solving import NODES, TASK_SECONDS, WORKERS, Effort, trial
 from env.arc.families import FAMILIES, HELD_OUT, UNSEEN, instances
 from env.arc.folds import held_out, trained_on
 from env.arc.tasks import Task, load_tasks, summary
 from env.files import write_whole
-from export.arc.command import effort_of, publish, searched
+from export.arc.command import publish, searched
 from export.arc.view import page
 
 PAGE = "arc.html"
@@ -26,11 +26,11 @@ PAGE = "arc.html"
 def export(
     run: Annotated[Path, tyro.conf.Positional],
     tasks: tuple[str, ...] = (),
-    seconds: float = 2.0,
-    nodes: int = 10**9,
+    seconds: Annotated[float, TASK_SECONDS] = 2.0,
+    nodes: Annotated[int, NODES] = 10**9,
     checkpoint: str = "best",
     out: Path | None = None,
-    workers: int = 0,
+    workers: Annotated[int, WORKERS] = 0,
 ) -> int:
     """Write agent.npz of a run of coloured grids, and what it does: submission.json, traces.json, and arc.html with both.
 
@@ -44,7 +44,7 @@ def export(
         out: Folder to write. Default: the run folder.
         workers: Processes; 0 for one on every core.
     """
-    effort = effort_of(seconds, nodes, workers)
+    effort = Effort(seconds, nodes)
     network = load_arc_run(run).network(checkpoint)
     loaded = load_tasks(*tasks) if tasks else instances((*FAMILIES, *HELD_OUT), UNSEEN[:1])
     console = Console()
@@ -65,10 +65,10 @@ def export(
 def evaluate(
     run: Annotated[Path, tyro.conf.Positional],
     tasks: tuple[str, ...] = (),
-    seconds: float = 2.0,
-    nodes: int = 10**9,
+    seconds: Annotated[float, TASK_SECONDS] = 2.0,
+    nodes: Annotated[int, NODES] = 10**9,
     checkpoint: str = "best",
-    workers: int = 0,
+    workers: Annotated[int, WORKERS] = 0,
 ) -> int:
     """Print how many tasks the agent of a run of coloured grids solves: of families and sets that it met, and of others.
 
@@ -80,7 +80,7 @@ def evaluate(
         checkpoint: Agent to evaluate: best, last, or the steps of a checkpoint.
         workers: Processes; 0 for one on every core.
     """
-    effort = effort_of(seconds, nodes, workers)
+    effort = Effort(seconds, nodes)
     trained = load_arc_run(run)
     groups = {"as named": load_tasks(*tasks)} if tasks else _groups(trained.choices.learn_from)
     guide = Trained(trained.network(checkpoint))

@@ -21,6 +21,7 @@ from agents.identification.policy import ShortlistPolicy
 from agents.runs import package_place
 from env.errors import UserError
 from env.files import write_whole
+from env.flags import NOISE, SECONDS, SHARE, Within
 from env.identification.belief import Assumed
 from env.identification.matrix import Matrix, load_matrix
 from env.identification.package import EMBEDDED, SPLITS, AnswerModel, Candidates, Package, load_package
@@ -64,12 +65,12 @@ def export(
     run: Annotated[Path, tyro.conf.Positional],
     package: Path | None = None,
     candidates: str | None = None,
-    noise: float | None = None,
-    max_nodes: int | None = None,
-    improve_seconds: float | None = None,
+    noise: Annotated[float | None, NOISE] = None,
+    max_nodes: Annotated[int | None, Within(1, MAX_NODES)] = None,
+    improve_seconds: Annotated[float | None, SECONDS] = None,
     out: Path | None = None,
     answer_model: AnswerModel | None = None,
-    doubt: float | None = None,
+    doubt: Annotated[float | None, SHARE] = None,
     checkpoint: str = "best",
     transfer: bool = False,
 ) -> int:

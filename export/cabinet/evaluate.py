@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console
@@ -18,6 +19,7 @@ from rich.table import Table
 from agents.runs import CONFIG
 from env.cabinet.rules import BUDGET, limit
 from env.errors import UserError
+from env.flags import NOISE
 from env.identification.belief import Assumed
 from env.identification.matrix import Matrix
 from env.identification.package import AnswerModel, Candidates
@@ -232,7 +234,7 @@ def evaluate(
     target: Path,
     package: Path | None = None,
     split: str | None = None,
-    noise: float | None = None,
+    noise: Annotated[float | None, NOISE] = None,
     matrix: Path | None = None,
     answer_model: AnswerModel | None = None,
     checkpoint: str | None = None,

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console, Group
@@ -18,6 +19,7 @@ from rich.text import Text
 
 from env.cabinet.rules import BUDGET, round_score
 from env.errors import UserError
+from env.flags import NOISE, SHARE
 from env.identification.belief import Likelihood, entropy, without
 from env.identification.package import AnswerModel, Package
 from env.identification.pools import Pool
@@ -100,8 +102,8 @@ def play(
     policy: Path,
     package: Path | None = None,
     candidates: str | None = None,
-    noise: float | None = None,
-    doubt: float | None = None,
+    noise: Annotated[float | None, NOISE] = None,
+    doubt: Annotated[float | None, SHARE] = None,
     answer_model: AnswerModel | None = None,
 ) -> int:
     """Play against a policy in the terminal: think of an animal, answer y, n or d (don't know); u undoes, q leaves.

@@ -17,6 +17,7 @@ from agents.runs import CONFIG, RECORD, load_run
 from env.cabinet.rules import BUDGET, COST, limit, limit_calls
 from env.errors import UserError
 from env.files import write_whole
+from env.flags import NOISE, SHARE
 from env.identification.belief import FLOOR, Assumed, doubted
 from env.identification.matrix import Curve
 from env.identification.package import AnswerModel, Candidates, Package
@@ -53,8 +54,8 @@ def view(
     policies: Annotated[tuple[Path, ...], tyro.conf.Positional],
     package: Path | None = None,
     candidates: str | None = None,
-    noise: float | None = None,
-    doubt: float | None = None,
+    noise: Annotated[float | None, NOISE] = None,
+    doubt: Annotated[float | None, SHARE] = None,
     answer_model: AnswerModel | None = None,
     out: Path | None = None,
 ) -> int:

@@ -15,6 +15,7 @@ from agents.keywords.run import load_keywords_run
 from agents.runs import package_place
 from env.errors import UserError
 from env.files import read_bytes
+from env.flags import SHARE
 from env.identification.pools import decode
 from env.keywords.belief import Noise
 from env.keywords.environment import SHORTLIST
@@ -31,7 +32,7 @@ class Choices:
 
     alpha: Literal["check", "trust", "off"] = "check"
     """Whether the first question looks for an Alpha, and whether its honesty is tested first."""
-    shares: tuple[float, ...] = SHARES
+    shares: Annotated[tuple[float, ...], SHARE] = SHARES
     """Share of the games whose keyword is in each tier."""
     supplementary: Path | None = None
     """Text file of further keywords that only an Alpha can lead to, one a line."""

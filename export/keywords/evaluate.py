@@ -16,20 +16,19 @@ from agents.keywords.players import BeliefPlayer, Player, TrainedPlayer, play
 from agents.keywords.run import KeywordsSettings, load_keywords_run, stored_policy, world_for
 from agents.runs import Run, package_place
 from env.errors import UserError
+from env.flags import SEED, Within
 from env.keywords.belief import Belief, Noise
 from env.keywords.rules import reward
 from env.keywords.world import LARGEST_NOISE, World
-
-MOST_GAMES = 10**6
 
 
 def evaluate(
     run: Annotated[Path, tyro.conf.Positional],
     package: Path | None = None,
     checkpoint: str = "best",
-    noise: tuple[float, ...] = (0.05, 0.1, 0.2),
-    games: int = 2000,
-    seed: int = 10**6,
+    noise: Annotated[tuple[float, ...], Within(0.0, LARGEST_NOISE)] = (0.05, 0.1, 0.2),
+    games: Annotated[int, Within(1, 10**6)] = 2000,
+    seed: Annotated[int, SEED] = 10**6,
 ) -> int:
     """Print how often the agent of a run of LLM 20 Questions wins in 20 rounds, and what it is paid in the mean.
 
@@ -44,12 +43,8 @@ def evaluate(
         games: Games for each rate.
         seed: Draws keywords and answers; the run's own evaluation has seed 0.
     """
-    if not 1 <= games <= MOST_GAMES:
-        raise UserError(f"--games {games}: 1 to {MOST_GAMES:,} are needed")
-    if not 0 <= seed < 2**32:
-        raise UserError(f"--seed {seed}: a whole number from 0 to {2**32 - 1} is needed")
-    if not noise or not all(0 <= rate <= LARGEST_NOISE for rate in noise):
-        raise UserError(f"--noise {' '.join(map(str, noise))}: rates from 0 to {LARGEST_NOISE} are needed")
+    if not noise:
+        raise UserError("--noise: at least one rate is needed")
     trained, chosen = load_keywords_run(run)
     world = world_for(replace(chosen, package=package_place(chosen.package, package, run)))
     belief = Belief.of(world, Noise.unknown(world))

@@ -68,7 +68,7 @@ def test_mistakes_are_told(tmp_path, no_documents):
         corpus(tmp_path / "y")
     with pytest.raises(UserError, match="relations and swaps make"):
         corpus(tmp_path / "x", groups=99)
-    with pytest.raises(UserError, match="at most as many"):
+    with pytest.raises(UserError, match="--public 3: there are 2 groups"):
         corpus(tmp_path / "x", groups=2, public=3)
 
 

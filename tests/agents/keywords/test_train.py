@@ -162,10 +162,10 @@ def test_evaluate_plays_every_checkpoint_and_belief_in_the_same_games(whole: Pat
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--noise", "0.7"], "--noise 0.7: rates from 0 to 0.45"),
-        (["--noise", "nan"], "--noise nan: rates"),
-        (["--games", "0"], "--games 0: 1 to"),
-        (["--seed", "-1"], "--seed -1: a whole number"),
+        (["--noise", "0.7"], "--noise 0.7: between 0.0 and 0.45"),
+        (["--noise", "nan"], "--noise nan: between"),
+        (["--games", "0"], "--games 0: between 1 and"),
+        (["--seed", "-1"], "--seed -1: between 0 and"),
         (["--checkpoint", "77"], "no checkpoint '77'"),
         (["--package", "nowhere"], "no package folder nowhere"),
     ],

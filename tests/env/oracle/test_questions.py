@@ -134,14 +134,7 @@ def test_candidates_may_come_from_a_file(package, model_folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sample": 1}, "at least 2 are asked"),
-        ({"count": 0}, "1 is proposed"),
         ({"temperatures": ()}, "--temperatures"),
-        ({"temperatures": (-1.0,)}, "--temperatures"),
-        ({"temperatures": (float("nan"),)}, "--temperatures"),
-        ({"unclear": 0.7}, "--unclear 0.7: a number from 0 to 0.5"),
-        ({"alike": 2.0}, "--alike"),
-        ({"least": -0.1}, "--least"),
         ({"animals": "dev"}, "that split of"),
         ({"model_folder": "/no/such/folder"}, "no model folder"),
     ],

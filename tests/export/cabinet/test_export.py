@@ -216,12 +216,12 @@ def test_the_official_adapter_plays_the_exported_policy_as_the_walk_says(trained
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--max-nodes 0", "max-nodes 0 is not in 1..32767"),
-        ("--noise -1", "noise -1.0: a standard deviation"),
-        ("--noise nan", "noise nan: a standard deviation"),
-        ("--doubt -0.1", "--doubt -0.1: a share of the answers"),
-        ("--doubt 1.5", "--doubt 1.5: a share of the answers"),
-        ("--doubt nan", "--doubt nan: a share of the answers"),
+        ("--max-nodes 0", "--max-nodes 0: between 1 and 32,767"),
+        ("--noise -1", "--noise -1.0: between 0.0 and 1,000.0"),
+        ("--noise nan", "--noise nan: between"),
+        ("--doubt -0.1", "--doubt -0.1: between 0.0 and 1.0"),
+        ("--doubt 1.5", "--doubt 1.5: between 0.0 and 1.0"),
+        ("--doubt nan", "--doubt nan: between 0.0 and 1.0"),
         ("--candidates nobody", "candidates 'nobody': neither a split"),
         ("--candidates {empty}", "is empty; at least one animal"),
         ("--candidates {unknown}", "unicorn"),
