@@ -4,16 +4,42 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
+import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from env import streams
-from env.errors import PackageWarning, UserError
-from env.flags import checked
+
+@contextmanager
+def leaving_at_once(line: str) -> Iterator[None]:
+    """While modules are imported, Ctrl-C says `line` and ends the process: a half import raises whatever it likes."""
+
+    def leave(*_: Any) -> None:
+        os.write(2, f"{line}\n".encode(errors="replace"))
+        os._exit(130)
+
+    try:
+        previous = signal.getsignal(signal.SIGINT)
+        if previous is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, leave)
+    except ValueError:  # not the main thread
+        previous = None
+    try:
+        yield
+    finally:
+        if previous not in (None, signal.SIG_IGN):
+            signal.signal(signal.SIGINT, previous)
+
+
+with leaving_at_once("wilkins: interrupted"):
+    from env import streams
+    from env.errors import PackageWarning, UserError
+    from env.flags import checked
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "train an agent, evaluate it, export it: the main job"),
@@ -131,7 +157,7 @@ def _ended(name: str | None, words: Sequence[str]) -> int:
 
 
 def _run(name: str, flags: Sequence[str]) -> int:
-    with streams.leaving_at_once(f"wilkins {name}: interrupted"):
+    with leaving_at_once(f"wilkins {name}: interrupted"):
         name = _on_run(name, flags)
         target = _target(name)
         import tyro  # slow to import: only once a command is known

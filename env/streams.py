@@ -98,27 +98,6 @@ def signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def leaving_at_once(line: str) -> Iterator[None]:
-    """While modules are imported, Ctrl-C says `line` and ends the process: a half import raises whatever it likes."""
-
-    def leave(*_: Any) -> None:
-        os.write(2, f"{line}\n".encode(errors="replace"))
-        os._exit(130)
-
-    try:
-        previous = signal.getsignal(signal.SIGINT)
-        if previous is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, leave)
-    except ValueError:  # not the main thread
-        previous = None
-    try:
-        yield
-    finally:
-        if previous not in (None, signal.SIG_IGN):
-            signal.signal(signal.SIGINT, previous)
-
-
 def _stop(number: int, _: Any) -> None:
     raise StopAskedError(number)
 

@@ -64,6 +64,24 @@ def test_work_goes_on_when_the_reader_leaves() -> None:
     assert streams.told(outlet.failure) is None
 
 
+@pytest.mark.parametrize("library", ["gymnasium", "tyro"])
+def test_the_keyboard_stops_a_start_in_a_line(library: str) -> None:
+    """While libraries are imported, whichever it is."""
+    at_import = f"""
+import importlib.abc, os, signal, sys
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {library!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+import wilkins
+wilkins.main(["synth", "--out", "never"])
+"""
+    done = subprocess.run([sys.executable, "-c", at_import], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr in ("wilkins: interrupted\n", "wilkins synth: interrupted\n")
+
+
 def test_no_columns_are_the_usual_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "0")
     with streams.guarded():
