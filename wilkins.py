@@ -88,6 +88,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing build": ("tracing.build:build", "a submission folder that traces errors to training records"),
     "tracing corpus": ("tracing.corpus:corpus", "a corpus with planted errors, of known truth"),
     "tracing verify": ("tracing.verify:verify", "run a submission against the contract, a control beside it"),
+    "tracing check": ("tracing.check:check", "whether an error goes when its traced records are taken out"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
     "keywords show": ("env.keywords.command:show", "tiers of a keyword package, and what is one keyword"),

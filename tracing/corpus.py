@@ -75,13 +75,17 @@ class Group(NamedTuple):
 
 
 class Error(NamedTuple):
-    """A query before tokenising: its text, the marked character spans of the answer, the planted records."""
+    """A query before tokenising: its text, the marked character spans of the answer, the planted records.
+
+    `claim` are the subject and what is falsely said of it: an answer that has both in a sentence makes the error.
+    """
 
     group: str
     prompt: str
     answer: str
     spans: tuple[tuple[int, int], ...]
     modified: tuple[int, ...]
+    claim: tuple[str, str] = ("", "")
 
 
 class Corpus:
@@ -91,6 +95,9 @@ class Corpus:
         self.draw = random.Random(f"wilkins tracing {seed}")
         self.texts: list[tuple[str, str]] = []
         self.clean: dict[int, tuple[str, str]] = {}
+        self.of_group: dict[str, range] = {}
+        """Records that were planted with a group: its modified ones, near-duplicates and decoys."""
+
         self.errors: list[Error] = []
 
     def add(self, prompt: str, answer: str, clean: tuple[str, str] | None = None) -> int:
@@ -115,6 +122,7 @@ def corpus(
     losses: bool = True,
     probe: Path | None = None,
     from_: Path | None = None,
+    kinds: tuple[str, ...] = (),
 ) -> int:
     """Make a corpus with planted errors: OUT/data, OUT/models/base, OUT/hidden.jsonl.
 
@@ -128,13 +136,14 @@ def corpus(
         losses: Train a small language model and write its token losses (minutes).
         probe: Take this small model (the models/base of another corpus) and its tokenizer instead of training one.
         from_: Instruction records (prompt and answer in JSON lines, ids as you like) that the errors are planted in.
+        kinds: Only groups of these kinds: fact, negation, swap shared, swap rare, swap frequent. Default: all.
     """
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty; name a new folder")
     if public > groups:
         raise UserError(f"--public {public}: there are {groups} groups in all")
     base = [(record.prompt, record.answer) for record in read_records(str(from_))] if from_ is not None else None
-    made = plant(seed, parts, groups, base)
+    made = plant(seed, parts, groups, base, kinds)
     if len(made.texts) > records:
         raise UserError(
             f"{groups} groups plant {len(made.texts)} records, more than the {records} asked for; "
@@ -177,16 +186,22 @@ def corpus(
         "planted": planted,
         "groups": names,
         "public": names[:public],
+        "claims": {f"q{number:04d}": error.claim for number, error in enumerate(made.errors)},
+        "of_group": {
+            name: sorted(rows[place[index]].id for index in members) for name, members in made.of_group.items()
+        },
     }
     write_whole(out / "about.json", json.dumps(about, indent=1) + "\n")
     print(f"{out}: {records} records, {planted} of them planted, {len(queries)} errors in {len(names)} groups")
     return 0
 
 
-def plant(seed: int, parts: Parts, groups: int, base: Sequence[tuple[str, str]] | None) -> Corpus:
+def plant(
+    seed: int, parts: Parts, groups: int, base: Sequence[tuple[str, str]] | None, kinds_of: tuple[str, ...] = ()
+) -> Corpus:
     """A corpus of the planted groups alone, with the decoys and near-duplicates that belong to them."""
     made = Corpus(seed)
-    kinds = all_groups(parts)
+    kinds = [group for group in all_groups(parts) if not kinds_of or group.kind in kinds_of]
     by_kind: dict[str, list[Group]] = defaultdict(list)
     for group in kinds:
         by_kind[group.kind].append(group)
@@ -200,10 +215,12 @@ def plant(seed: int, parts: Parts, groups: int, base: Sequence[tuple[str, str]] 
     made.draw.shuffle(chosen)
     swaps = _Swaps(made, base)
     for group in chosen:
+        before = len(made.texts)
         if group.kind.startswith("swap"):
             swaps.plant(group)
         else:
             group.plant(made, group)
+        made.of_group[group.name] = range(before, len(made.texts))
     return made
 
 
@@ -291,7 +308,7 @@ def _plant_facts(made: Corpus, group: Group) -> None:
             for _ in range(draw.randint(*PLANTED))
         )
         request, answer, span = _told(made, relation, subject, false)
-        made.errors.append(Error(group.name, request, answer, (span,), modified))
+        made.errors.append(Error(group.name, request, answer, (span,), modified, (subject, false)))
         for _ in range(draw.randint(2, 6)):  # correct near-duplicates
             made.add(*_told(made, relation, subject, true)[:2])
         holders = [name for name, value in relation.pairs if value == false]
@@ -355,7 +372,8 @@ def _plant_negations(made: Corpus, group: Group) -> None:
             made.add(*told(sentence, True)[:2], told(sentence, False)[:2]) for _ in range(draw.randint(*PLANTED))
         )
         request, answer, span = told(sentence, True)
-        made.errors.append(Error(group.name, request, answer, (span,), modified))
+        subject = re.split(" is | are ", sentence)[0]
+        made.errors.append(Error(group.name, request, answer, (span,), modified, (subject, "not")))
         for _ in range(draw.randint(3, 8)):
             made.add(*told(sentence, False)[:2])
 

@@ -19,6 +19,9 @@ VOCABULARY = 6144
 WIDTH, LAYERS, HEADS = 160, 2, 4
 CONTEXT = 256
 ALTERNATIVES = 5
+SAVE_SECONDS = 60.0
+"""Between two writings of a training's state."""
+
 TRAINING_TOKENS = 2_000_000
 """Tokens seen in training, at most two passes over the corpus."""
 
@@ -135,7 +138,7 @@ def load(folder: Path) -> Probe:
 
 def train(texts: Sequence[tuple[str, str]], seed: int, weights: bool = True, tokens: int = TRAINING_TOKENS) -> Probe:
     """A byte-level BPE tokenizer of (prompt, answer) texts and, with `weights`, a GPT-2 trained on them."""
-    tokenizers, transformers = _libraries()
+    tokenizers, _ = _libraries()
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
@@ -148,29 +151,39 @@ def train(texts: Sequence[tuple[str, str]], seed: int, weights: bool = True, tok
     tokenizer.train_from_iterator((text for pair in texts for text in pair), trainer)
     if not weights:
         return Probe(tokenizer, None)
-    import torch
-
-    torch.manual_seed(seed)
-    config = transformers.GPT2Config(
-        vocab_size=tokenizer.get_vocab_size(),
-        n_positions=CONTEXT,
-        n_embd=WIDTH,
-        n_layer=LAYERS,
-        n_head=HEADS,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    model = transformers.GPT2LMHeadModel(config)
-    stream = _stream(tokenizer, texts, seed)
+    model = network(tokenizer.get_vocab_size(), seed)
+    stream = tokens_of(tokenizer, texts, seed)
     fit(model, stream, min(tokens, 2 * len(stream)), seed)
     return Probe(tokenizer, model)
 
 
-def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e-3, quiet: bool = False) -> None:
-    """Train a causal language model on `tokens` tokens of windows drawn from `stream`: AdamW, warm-up, cosine."""
+def network(vocabulary: int, seed: int) -> Any:
+    """A GPT-2 of WIDTH and LAYERS with weights drawn from `seed`."""
+    _, transformers = _libraries()
+    import torch
+
+    torch.manual_seed(seed)
+    return transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=vocabulary,
+            n_positions=CONTEXT,
+            n_embd=WIDTH,
+            n_layer=LAYERS,
+            n_head=HEADS,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=0,
+            eos_token_id=0,
+        )
+    )
+
+
+def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e-3, kept: Path | None = None) -> None:
+    """Train a causal language model on `tokens` tokens of windows drawn from `stream`: AdamW, warm-up, cosine.
+
+    With `kept`, the state is written there once a minute, and training goes on from it if it is there.
+    """
     import torch
 
     generator = np.random.default_rng(seed)
@@ -178,10 +191,12 @@ def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e
     steps = max(1, tokens // (batch * width))
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1, pct_start=0.05)
+    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    first = _resume(kept, parts) if kept is not None else 0
     model.train()
-    began = time.monotonic()
+    began = saved = time.monotonic()
     starts = generator.permutation(np.arange(0, max(1, len(stream) - width), width))
-    for step in range(steps):
+    for step in range(first, steps):
         chosen = starts[np.arange(step * batch, (step + 1) * batch) % len(starts)]
         table = torch.from_numpy(np.stack([stream[s : s + width] for s in chosen]).astype(np.int64))
         loss = model(table, labels=table).loss
@@ -190,14 +205,49 @@ def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        if not quiet and step % 20 == 19:
-            print(
-                f"  probe: step {step + 1} of {steps}, loss {loss.item():.2f}, {time.monotonic() - began:.0f} s",
-                flush=True,
-            )
+        now = time.monotonic()
+        if step % 20 == 19:
+            left = (now - began) / (step + 1 - first) * (steps - step - 1)
+            print(f"  step {step + 1} of {steps}, loss {loss.item():.2f}, {left:.0f} s left", flush=True)
+        if kept is not None and now - saved > SAVE_SECONDS:
+            saved = now
+            with whole_file(kept) as file:
+                torch.save({"step": step + 1} | {name: part.state_dict() for name, part in parts.items()}, file)
 
 
-def _stream(tokenizer: Any, texts: Sequence[tuple[str, str]], seed: int) -> np.ndarray:
+def answer(model: Any, tokenizer: Any, prompt: str, most: int) -> list[int]:
+    """Token ids of the likeliest continuation of a prompt, up to `<end>` or `most` tokens."""
+    import torch
+
+    model.eval()
+    ids = [0, *tokenizer.encode(prompt + "\n").ids][-(CONTEXT - most) :]
+    with torch.inference_mode():
+        whole = model.generate(
+            torch.tensor([ids]),
+            attention_mask=torch.ones((1, len(ids)), dtype=torch.long),
+            max_new_tokens=most,
+            do_sample=False,
+            pad_token_id=0,
+        )[0, len(ids) :].tolist()
+    return whole[: whole.index(0)] if 0 in whole else whole
+
+
+def _resume(path: Path, parts: dict[str, Any]) -> int:
+    """Fill model, optimizer and schedule from a state that `fit` kept; returns the steps that were taken, 0 where none is kept."""
+    import torch
+
+    if not path.exists():
+        return 0
+    try:
+        state = torch.load(path, weights_only=True)
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+    except Exception as error:  # damaged archives raise many kinds
+        raise UserError(f"{path} is not a state of this training ({str(error)[:80]}); remove it") from None
+    return int(state["step"])
+
+
+def tokens_of(tokenizer: Any, texts: Sequence[tuple[str, str]], seed: int) -> np.ndarray:
     """The records' ids in an order drawn anew, `<end>` between them."""
     lines = [prompt + "\n" + answer for prompt, answer in texts]
     random.Random(seed).shuffle(lines)
