@@ -18,6 +18,9 @@ from tracing.formats import Record
 VOCABULARY = 6144
 WIDTH, LAYERS, HEADS = 160, 2, 4
 CONTEXT = 256
+BATCH, WINDOW = 4, 128
+"""Windows of a training step and their tokens: few, for a model learns more from many small steps than from few large ones."""
+
 ALTERNATIVES = 5
 SAVE_SECONDS = 60.0
 """Between two writings of a training's state."""
@@ -179,7 +182,7 @@ def network(vocabulary: int, seed: int) -> Any:
     )
 
 
-def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e-3, kept: Path | None = None) -> None:
+def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 2e-3, kept: Path | None = None) -> None:
     """Train a causal language model on `tokens` tokens of windows drawn from `stream`: AdamW, warm-up, cosine.
 
     With `kept`, the state is written there once a minute, and training goes on from it if it is there.
@@ -187,8 +190,8 @@ def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e
     import torch
 
     generator = np.random.default_rng(seed)
-    batch, width = 16, min(128, max(len(stream) - 1, 1))
-    steps = max(1, tokens // (batch * width))
+    width = min(WINDOW, max(len(stream) - 1, 1))
+    steps = max(1, tokens // (BATCH * width))
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1, pct_start=0.05)
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
@@ -197,7 +200,7 @@ def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e
     began = saved = time.monotonic()
     starts = generator.permutation(np.arange(0, max(1, len(stream) - width), width))
     for step in range(first, steps):
-        chosen = starts[np.arange(step * batch, (step + 1) * batch) % len(starts)]
+        chosen = starts[np.arange(step * BATCH, (step + 1) * BATCH) % len(starts)]
         table = torch.from_numpy(np.stack([stream[s : s + width] for s in chosen]).astype(np.int64))
         loss = model(table, labels=table).loss
         optimizer.zero_grad()
@@ -206,7 +209,7 @@ def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 3e
         optimizer.step()
         schedule.step()
         now = time.monotonic()
-        if step % 20 == 19:
+        if step % 100 == 99:
             left = (now - began) / (step + 1 - first) * (steps - step - 1)
             print(f"  step {step + 1} of {steps}, loss {loss.item():.2f}, {left:.0f} s left", flush=True)
         if kept is not None and now - saved > SAVE_SECONDS:

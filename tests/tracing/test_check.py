@@ -71,7 +71,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monke
     for name, value in (("WIDTH", 8), ("LAYERS", 1), ("HEADS", 1), ("SAVE_SECONDS", -1.0)):
         monkeypatch.setattr(probe, name, value)
     stream = np.random.default_rng(0).integers(0, 50, 2_000).astype(np.int32)
-    tokens = 6 * 16 * 128
+    tokens = 6 * probe.BATCH * probe.WINDOW
     whole = probe.network(50, 0)
     probe.fit(whole, stream, tokens, 0)
 
