@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from rich.console import Console
@@ -19,6 +19,7 @@ from rich.table import Table
 
 from env.errors import UserError
 from env.files import read_bytes, write_whole
+from env.flags import SEED, Within
 from tracing import probe as probing
 from tracing.build import build
 from tracing.corpus import corpus
@@ -35,7 +36,11 @@ ARMS = {"traced": "the ten traced records of each", "random": "ten random record
 
 
 def check(
-    folder: Path = Path("runs/tracing-check"), records: int = 5_000, groups: int = 9, passes: int = 5, seed: int = 0
+    folder: Path = Path("runs/tracing-check"),
+    records: Annotated[int, Within(1, 10**7)] = 5_000,
+    groups: Annotated[int, Within(1, 10_000)] = 9,
+    passes: Annotated[int, Within(1, 10_000)] = 12,
+    seed: Annotated[int, SEED] = 0,
 ) -> int:
     """Teach a small model errors, trace those it makes, teach it anew without the traced records; print how many are gone.
 
