@@ -30,8 +30,8 @@ from agents.identification.policy import ShortlistPolicy
 from agents.runs import CONFIG, load_run
 from env.cabinet.environment import CabinetEnv
 from env.cabinet.rules import limit
-from env.errors import PackageWarning
-from env.flags import NOISE, SECONDS, SEED
+from env.errors import PackageWarning, UserError
+from env.flags import NOISE, SECONDS, SEED, Within
 from env.identification.belief import DEFAULT_DOUBT, Assumed
 from env.identification.observation import Shortlist
 from env.identification.package import Candidates, Package, load_package
@@ -40,6 +40,7 @@ from export.cabinet.command import COST, bases, exported, improved, measured_pla
 from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.cabinet.evaluate import measure, walked
 from export.cabinet.graph import graph_to_json
+from export.cabinet.growth import SMALL, measured, show_growth
 from export.cabinet.score import expected
 from games.cabinet import Cabinet
 
@@ -151,6 +152,37 @@ def robust(
         if "nodes" in tables and first:
             console.print(budget_table(agent, first, 0.2, improve_seconds, console))
     return 0
+
+
+def growth(
+    run: Path | None = None,
+    runs: Path = Path("runs"),
+    sizes: Annotated[tuple[int, ...], Within(3, 10**6)] = (3_200, 6_400, 12_800, 25_600),
+    questions: Annotated[int, Within(1, 10**5)] = 200,
+    seed: Annotated[int, SEED] = 1,
+) -> int:
+    """Print states, support, time and peak memory of export and baselines on larger and larger synthetic packages.
+
+    Each command runs in a process of its own. Exit code 1 where the last size takes more than 60 s or 2 GB.
+
+    Args:
+        run: Trained run whose agent is exported. Default: `runs`/bench, which is trained first where it is not there.
+        runs: Folder of runs.
+        sizes: Animals of the packages, ascending.
+        questions: Questions of each.
+        seed: Seed of the packages.
+    """
+    if not Path("/proc/self/status").exists():
+        raise UserError("peak memory is read from /proc, which this system does not have")
+    if not sizes:
+        raise UserError("--sizes: at least one number of animals is needed")
+    console = Console()
+    agent = benchmark_run(run, runs, console)
+    start, found = measured(agent, SMALL, questions, seed), []
+    for animals in sizes:
+        with console.status(f"{animals:,} animals"):
+            found += measured(agent, animals, questions, seed)
+    return 0 if show_growth(found, start, console) else 1
 
 
 def robust_table(

@@ -11,6 +11,7 @@ from agents.identification.players import RankedPlayer, belief_player
 from env.cabinet.rules import BUDGET
 from env.identification.belief import Likelihood
 from env.identification.package import Package
+from env.identification.support import Beliefs
 
 THRESHOLDS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 """Posteriors from which the belief baseline may guess; the best one is taken for each noise."""
@@ -30,13 +31,13 @@ class RandomPlayer:
     likelihood: Likelihood
     seed: int = 0
 
-    def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    def decide(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """Any open question or candidate; see `Player.decide`."""
         games, questions = asked.shape
         actions = np.empty(games, np.int64)
         for game in range(games):
             open_asks = np.flatnonzero(~asked[game])
-            open_guesses = questions + self.candidates[belief[game] > 0]
+            open_guesses = questions + self.candidates[beliefs.game(game)[0]]
             random = np.random.default_rng([self.seed, *np.flatnonzero(asked[game]).tolist(), int(calls[game])])
             actions[game] = random.choice(np.concatenate([open_asks, open_guesses]))
         return actions
@@ -51,10 +52,10 @@ class FixedPlayer:
     asks: np.ndarray
     """Question identifiers in their order."""
 
-    def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    def decide(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """The next question of the list, or the likeliest candidate; see `Player.decide`."""
         questions = asked.shape[1]
-        guess = questions + self.candidates[belief.argmax(axis=1)]
+        guess = questions + self.candidates[beliefs.likeliest(1)[0][:, 0]]
         return np.where(calls < len(self.asks), self.asks[np.minimum(calls, len(self.asks) - 1)], guess)
 
 
@@ -94,6 +95,9 @@ def best_belief(
 
     `likelihood` says how an answer is read, rows in the order of `candidates`; by Gaussian noise when None.
     """
+    if likelihood is None:  # one for all thresholds
+        margin = package.matrix.signed_margin()[candidates]
+        likelihood = Likelihood.from_margins(margin, noise, missing=package.matrix.missing_rate)
     players = {threshold: belief_player(package, candidates, noise, threshold, likelihood) for threshold in THRESHOLDS}
     best = max(THRESHOLDS, key=lambda threshold: expected_score(players[threshold]))
     return players[best], best

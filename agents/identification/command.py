@@ -14,7 +14,7 @@ from agents.identification.play import platforms, play
 from agents.identification.players import Player
 from env.cabinet.rules import limit
 from env.flags import NOISE, SEED, Within
-from env.identification.package import load_package
+from env.identification.package import Package, load_package
 
 
 def baselines(
@@ -37,14 +37,7 @@ def baselines(
     ids = world.split(split)
     animals = np.tile(ids, platforms_drawn if noise > 0 else 1)
     answers = platforms(world.matrix.signed_margin()[animals], noise, seed, world.matrix.missing_rate)
-    belief, threshold = best_belief(world, ids, noise)
-    players: dict[str, Player] = {
-        "random": random_player(world, ids),
-        "twelve fixed questions, nearest match": fixed_player(world, ids),
-        "even split, hard filtering": even_split(world, ids),
-        "soft weights 0.9 / 0.1": soft_weights(world, ids),
-        f"belief with margins, guess at {threshold:g}": belief,
-    }
+    players = baseline_players(world, ids, noise)
     told = f"noise {noise:g}" + (f" ({world.noise_source(noise)})" if noise > 0 else "")
     table = Table(title=f"baselines on {split}, {len(ids)} animals, {told}: {len(animals)} rounds each")
     table.add_column("player")
@@ -59,3 +52,15 @@ def baselines(
     table.add_row("limit", f"{limit(len(ids)):.2f}", "", "")
     Console().print(table)
     return 0
+
+
+def baseline_players(package: Package, ids: np.ndarray, noise: float) -> dict[str, Player]:
+    """Every baseline on the candidates `ids` (int64 [n]), by what it is called; the belief's threshold is the best one."""
+    belief, threshold = best_belief(package, ids, noise)
+    return {
+        "random": random_player(package, ids),
+        "twelve fixed questions, nearest match": fixed_player(package, ids),
+        "even split, hard filtering": even_split(package, ids),
+        "soft weights 0.9 / 0.1": soft_weights(package, ids),
+        f"belief with margins, guess at {threshold:g}": belief,
+    }

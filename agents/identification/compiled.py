@@ -21,6 +21,7 @@ from env.identification.compiled import (
     shortlist,
     support,
 )
+from env.identification.support import likely
 
 DROPPED = 1e-9
 """Mass of a candidate, as a share of the whole, below which playing on leaves it out."""
@@ -159,11 +160,18 @@ def rank(
 
 @compiled(parallel=True)
 def rank_all(
-    rules: Rules, table: np.ndarray, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray, actions: np.ndarray
+    rules: Rules,
+    table: np.ndarray,
+    starts: np.ndarray,
+    support_ids: np.ndarray,
+    mass: np.ndarray,
+    asked: np.ndarray,
+    calls: np.ndarray,
+    actions: np.ndarray,
 ) -> None:
-    """`rank` for a batch: belief float64 [games, candidates]; `actions` int64 [games, wanted], -1 behind the found."""
-    for g in prange(belief.shape[0]):
-        ids, weight = support(belief[g])
+    """`rank` for a batch of `Beliefs`, given by their arrays; `actions` int64 [games, wanted], -1 behind the found."""
+    for g in prange(starts.size - 1):
+        ids, weight = likely(starts, support_ids, mass, g)
         found = rank(rules, table, ids, weight, asked[g], calls[g], actions[g])
         actions[g, found:] = -1
 
@@ -348,7 +356,9 @@ def value_of_action(
 def value_all(
     rules: Rules,
     table: np.ndarray,
-    belief: np.ndarray,
+    starts: np.ndarray,
+    support_ids: np.ndarray,
+    mass: np.ndarray,
     asked: np.ndarray,
     calls: np.ndarray,
     game: np.ndarray,
@@ -357,9 +367,12 @@ def value_all(
     value: np.ndarray,
     work: np.ndarray,
 ) -> None:
-    """Expected round score of taking `action[j]` in game `game[j]` of a batch and playing on; float64 [jobs]."""
+    """Expected round score of taking `action[j]` in game `game[j]` of a batch and playing on; float64 [jobs].
+
+    The batch's `Beliefs` are given by their arrays.
+    """
     for j in prange(game.size):
-        ids, weight = support(belief[game[j]])
+        ids, weight = likely(starts, support_ids, mass, game[j])
         value[j] = value_of_action(
             rules, table, ids, weight, asked[game[j]].copy(), calls[game[j]], action[j], wider, DROPPED, SLACK,
             work[j : j + 1],

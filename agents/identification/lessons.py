@@ -15,6 +15,7 @@ from agents.identification.players import Lookahead
 from agents.identification.policy import IMPOSSIBLE, ShortlistPolicy
 from env.identification.belief import Likelihood
 from env.identification.observation import Observation, Observer
+from env.identification.support import Beliefs
 
 TEMPERATURE = 0.003
 """Difference in expected round score at which one action is to be e times as likely as another."""
@@ -41,10 +42,10 @@ class Recorder:
         """See `Player`."""
         return self.lookahead.likelihood
 
-    def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    def decide(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """What lookahead decides; see `Player.decide`."""
-        options, values = self.lookahead.valued(belief, asked, calls)
-        observation = self.observer.observe(belief, asked, calls)
+        options, values = self.lookahead.valued(beliefs, asked, calls)
+        observation = self.observer.observe(beliefs.dense(len(self.candidates)), asked, calls)
         questions = asked.shape[1]
         guesses = np.where(observation["guess_ids"] >= 0, questions + observation["guess_ids"], -1)
         listed = np.concatenate([observation["ask_ids"], guesses], axis=1)

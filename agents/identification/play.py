@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from agents.identification import compiled
-from agents.identification.players import Player, RankedPlayer
+from agents.identification.players import Player, RankedPlayer, place_of
 from env.cabinet.environment import platform_row
 from env.cabinet.rules import BUDGET, COST
-from env.identification.belief import without
+from env.identification.support import Beliefs
 
 TOGETHER = 2**21
-"""Beliefs times candidates that are played together: 16 MiB, and at most one such batch waits at each call."""
+"""Entries of beliefs that are played together: 24 MiB, and at most one such batch waits at each call."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,17 @@ def play(player: Player, answers: np.ndarray, animals: np.ndarray) -> Rounds:
     """Play round i on hidden animal `animals[i]`, answered by `answers[i]`, bool [rounds, questions].
 
     Rounds that heard the same so far are in one state, which is kept and decided once. Depth first, in batches of
-    at most `TOGETHER` beliefs times candidates: what is held does not grow with the number of rounds.
+    at most `TOGETHER` entries of beliefs: what is held does not grow with the number of rounds.
     """
     rounds, questions = answers.shape
     likelihood, candidates = player.likelihood, player.candidates
-    place = np.full(max(animals.max(), candidates.max()) + 1, -1)
-    place[candidates] = np.arange(len(candidates))
     solved, calls = np.zeros(rounds, dtype=bool), np.zeros(rounds, dtype=np.int64)
     actions = np.full((rounds, BUDGET), -1)
-    width = max(TOGETHER // len(candidates), 1)
-    stack = [(0, np.arange(rounds), np.zeros(rounds, np.int64), likelihood.prior(1), np.zeros((1, questions), bool))]
+    start = Beliefs.prior(len(candidates))
+    stack = [(0, np.arange(rounds), np.zeros(rounds, np.int64), start, np.zeros((1, questions), bool))]
     while stack:
-        call, playing, state, belief, asked = stack.pop()
-        decided = player.decide(belief, asked, np.full(len(belief), call))
+        call, playing, state, beliefs, asked = stack.pop()
+        decided = player.decide(beliefs, asked, np.full(len(beliefs), call))
         action = decided[state]
         actions[playing, call] = action
         calls[playing] = call + 1
@@ -62,22 +61,40 @@ def play(player: Player, answers: np.ndarray, animals: np.ndarray) -> Rounds:
         on = ~solved[playing]
         playing = playing[on]
         heard, first, child = np.unique(2 * state[on] + yes[on], return_index=True, return_inverse=True)
-        for start in range(0, len(heard), width):
-            parent, says_yes = np.divmod(heard[start : start + width], 2)
+        for part in _parts(np.diff(beliefs.starts)[heard // 2]):
+            parent, says_yes = np.divmod(heard[part], 2)
             made, asking = decided[parent], decided[parent] < questions
-            after, asked_after = np.empty((len(parent), len(candidates))), asked[parent]
-            after[asking] = likelihood.updated(belief[parent[asking]], made[asking], says_yes[asking] == 1)
-            after[~asking] = without(belief[parent[~asking]], place[made[~asking] - questions])
+            question, candidate = (
+                np.where(asking, made, -1),
+                np.where(asking, -1, place_of(candidates, made - questions)),
+            )
+            after, _ = beliefs.after(likelihood.by_question, parent, question, says_yes == 1, candidate)
+            asked_after = asked[parent]
             asked_after[asking, made[asking]] = True
-            for game in np.flatnonzero(~after.any(axis=1)):
-                one = playing[first[start + game]]
-                known = np.flatnonzero(asked_after[game])
-                guesses = actions[one, : call + 1][actions[one, : call + 1] >= questions]
-                guessed = np.isin(candidates, guesses - questions)
-                after[game] = likelihood.likeliest_by_margin(known, answers[one, known], guessed)
-            here = (child >= start) & (child < start + width)
-            stack.append((call + 1, playing[here], child[here] - start, after, asked_after))
+            contradicted = np.flatnonzero(after.empty)
+            if contradicted.size:
+                rows = []
+                for game in contradicted:
+                    one = playing[first[part.start + game]]
+                    known = np.flatnonzero(asked_after[game])
+                    guesses = actions[one, : call + 1][actions[one, : call + 1] >= questions]
+                    guessed = np.isin(candidates, guesses - questions)
+                    rows.append(likelihood.likeliest_by_margin(known, answers[one, known], guessed))
+                after = after.replaced(contradicted, np.stack(rows))
+            here = (child >= part.start) & (child < part.stop)
+            stack.append((call + 1, playing[here], child[here] - part.start, after, asked_after))
     return Rounds(solved, calls, actions)
+
+
+def _parts(entries: np.ndarray) -> Iterator[slice]:
+    """Slices of states, each of at most `TOGETHER` entries of beliefs, or of one state."""
+    held = np.cumsum(entries)
+    start = 0
+    while start < len(entries):
+        before = held[start - 1] if start else 0
+        stop = max(int(np.searchsorted(held, before + TOGETHER, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
 
 
 def platforms(margin: np.ndarray, noise: float, seed: int, missing: np.ndarray | float = 0.5) -> np.ndarray:

@@ -17,6 +17,7 @@ from env.identification.compiled import RANKS
 from env.identification.matrix import Curve
 from env.identification.observation import Shortlist
 from env.identification.package import Package
+from env.identification.support import Beliefs
 
 POINTS = np.array([round_score(True, calls + 1) for calls in range(BUDGET)])
 """Round score of a right guess after n consumed calls, float64 [BUDGET]."""
@@ -33,10 +34,10 @@ class Player(Protocol):
     def likelihood(self) -> Likelihood:
         """How the player reads an answer, rows in the order of `candidates`."""
 
-    def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    def decide(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """Actions int64 [games] in the numbering of the environment: questions first, then animals.
 
-        `belief` float64 [games, candidates]; `asked` bool [games, questions]; `calls` consumed, int64 [games].
+        `asked` bool [games, questions]; `calls` consumed, int64 [games].
         """
 
 
@@ -48,23 +49,33 @@ class RankedPlayer:
     likelihood: Likelihood
     rules: Rules
 
-    def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    def decide(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """The best-ranked action of each game; see `Player.decide`."""
-        return self.to_actions(self.ranked(belief, asked, calls, 1)[:, 0])
+        return self.to_actions(self.ranked(beliefs, asked, calls, 1)[:, 0])
 
-    def ranked(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray, wanted: int) -> np.ndarray:
+    def ranked(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray, wanted: int) -> np.ndarray:
         """The best actions of each game, best first, -1 where there are no more, int64 [games, wanted].
 
         A guess stands here as the number of questions plus the candidate's place.
         """
-        actions = np.empty((len(belief), wanted), np.int64)
-        compiled.rank_all(self.rules, self.likelihood.table, belief, asked, calls.astype(np.int64), actions)
+        actions = np.empty((len(beliefs), wanted), np.int64)
+        compiled.rank_all(
+            self.rules, self.likelihood.table, beliefs.starts, beliefs.ids, beliefs.mass, asked, calls.astype(np.int64),
+            actions,
+        )  # fmt: skip
         return actions
 
     def to_actions(self, ranked: np.ndarray) -> np.ndarray:
         """Actions of the environment for ranked ones (candidates' places become animals)."""
         questions = self.likelihood.p_yes.shape[1]
         return np.where(ranked < questions, ranked, questions + self.candidates[np.maximum(ranked - questions, 0)])
+
+
+def place_of(candidates: np.ndarray, animals: np.ndarray) -> np.ndarray:
+    """Places of `animals` among the candidates (int64 [candidates]), int64 of the same shape; -1 for any other."""
+    place = np.full(int(candidates.max()) + 2, -1)  # the last one stands for whoever is beyond
+    place[candidates] = np.arange(len(candidates))
+    return place[np.where((animals >= 0) & (animals < len(place)), animals, -1)]
 
 
 def _rules(noise: float, threshold: np.ndarray, shortlist: Shortlist, network: list[np.ndarray | float]) -> Rules:
@@ -143,16 +154,16 @@ class Lookahead:
         """See `Player`."""
         return self.player.likelihood
 
-    def decide(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    def decide(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> np.ndarray:
         """The action of the highest value; the player's own where none is better. See `Player.decide`."""
-        return self.chosen(*self.valued(belief, asked, calls))
+        return self.chosen(*self.valued(beliefs, asked, calls))
 
     def chosen(self, options: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Of what `valued` gives, the best action of each game, in the numbering of the environment."""
         best = np.where(values.max(axis=1) > values[:, 0] + 1e-9, values.argmax(axis=1), 0)
         return self.player.to_actions(options[np.arange(len(options)), best])
 
-    def valued(self, belief: np.ndarray, asked: np.ndarray, calls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def valued(self, beliefs: Beliefs, asked: np.ndarray, calls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The first few actions of each game and their values, both [games, asks + 1].
 
         Actions stand as `RankedPlayer.ranked` gives them; a value is the expected round score, -1 where there is
@@ -160,11 +171,12 @@ class Lookahead:
         """
         questions = self.likelihood.p_yes.shape[1]
         calls = calls.astype(np.int64)
-        options = self.player.ranked(belief, asked, calls, self.asks + 1)
+        options = self.player.ranked(beliefs, asked, calls, self.asks + 1)
         solved = np.empty(len(options), np.int64)
-        solve_all(self.player.rules.points, self.likelihood.table, belief, asked, calls, DROPPED, solved)
+        support = beliefs.starts, beliefs.ids, beliefs.mass
+        solve_all(self.player.rules.points, self.likelihood.table, *support, asked, calls, DROPPED, solved)
         options[solved >= 0, 0], options[solved >= 0, 1:] = solved[solved >= 0], -1
-        guess = questions + belief.argmax(axis=1)
+        guess = questions + beliefs.likeliest(1)[0][:, 0]
         # The likeliest guess takes the last place where it is not among the options already.
         missing = ~(options == guess[:, None]).any(axis=1) & (options[:, 1] >= 0)
         options[missing, -1] = guess[missing]
@@ -173,7 +185,7 @@ class Lookahead:
         value = np.empty(len(game))
         work = np.zeros(len(game), np.int64)
         compiled.value_all(
-            self.player.rules, self.likelihood.table, belief, asked, calls, game, options[game, place],
+            self.player.rules, self.likelihood.table, *support, asked, calls, game, options[game, place],
             self.wider, value, work,
         )  # fmt: skip
         if self.work is not None:

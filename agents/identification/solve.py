@@ -10,7 +10,8 @@ import numpy as np
 from numba import prange
 
 from agents.identification.compiled import branch, guess_chain
-from env.identification.compiled import compiled, support
+from env.identification.compiled import compiled
+from env.identification.support import likely
 
 HANDFUL = 6
 """Candidates that are solved outright."""
@@ -112,7 +113,9 @@ def solve(
 def solve_all(
     points: np.ndarray,
     table: np.ndarray,
-    belief: np.ndarray,
+    starts: np.ndarray,
+    support_ids: np.ndarray,
+    mass: np.ndarray,
     asked: np.ndarray,
     calls: np.ndarray,
     least: float,
@@ -121,10 +124,10 @@ def solve_all(
     """Best first action of each game into `action` int64 [games]: a question, or their number plus a candidate.
 
     UNSOLVED where more than HANDFUL candidates matter, or where the solution takes more than MOST_STATES.
-    `belief` float64 [games, candidates], `asked` bool [games, questions], `calls` consumed, int64 [games].
+    The games' `Beliefs` are given by their arrays; `asked` bool [games, questions], `calls` consumed, int64 [games].
     """
-    for g in prange(belief.shape[0]):
-        ids, weight = support(belief[g])
+    for g in prange(starts.size - 1):
+        ids, weight = likely(starts, support_ids, mass, g)
         action[g] = UNSOLVED
         if ids.size > HANDFUL:
             likeliest = np.argsort(-weight, kind="mergesort")[:HANDFUL]

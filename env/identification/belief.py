@@ -18,6 +18,9 @@ from env.identification.matrix import Curve
 FLOOR = 1e-4
 """Least probability of either answer under noise: no single surprise removes an animal for ever."""
 
+_ROWS = 1024
+"""Candidates whose answers' entropies are worked out together, in float64."""
+
 DOUBTS = ((2.0, 2 / 3), (4.0, 1 / 3))
 """Multiples of the assumed noise that a doubting player reckons with, and the share of the doubt that each has."""
 
@@ -118,14 +121,17 @@ class Likelihood:
         return np.ascontiguousarray(self.p_yes.T)
 
     @cached_property
-    def answer_entropy(self) -> np.ndarray:
-        """Entropy in bits of the answer of a known animal, float64 [candidates, questions]: what noise hides."""
-        return binary_entropy(self.p_yes)
-
-    @cached_property
     def table(self) -> np.ndarray:
-        """P(yes), then the answer's entropy, of every question: float32 [candidates, 2 * questions]."""
-        return np.concatenate([self.p_yes, self.answer_entropy], axis=1).astype(np.float32)
+        """P(yes), then the entropy of the answer of a known animal, of every question: float32 [candidates, 2 * questions].
+
+        That entropy is what noise hides, in bits.
+        """
+        candidates, questions = self.p_yes.shape
+        table = np.empty((candidates, 2 * questions), np.float32)
+        table[:, :questions] = self.p_yes
+        for start in range(0, candidates, _ROWS):
+            table[start : start + _ROWS, questions:] = binary_entropy(self.p_yes[start : start + _ROWS])
+        return table
 
     def prior(self, games: int) -> np.ndarray:
         """Equal belief in every candidate, float64 [games, candidates]."""

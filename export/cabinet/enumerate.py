@@ -11,11 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from agents.identification.players import POINTS, Player
+from agents.identification.players import POINTS, Player, place_of
 from env.cabinet.rules import BUDGET
 from env.errors import UserError
-from env.identification.belief import Likelihood, without
+from env.identification.belief import Likelihood
+from env.identification.compiled import NEGLIGIBLE
 from env.identification.pools import Pool
+from env.identification.support import Beliefs
 from export.cabinet.graph import ASK, GUESS, Graph
 from export.cabinet.validate import MAX_NODES as MAX_NODES
 
@@ -66,96 +68,124 @@ def enumerate_decisions(
     `progress` is called with calls consumed and states found after each level.
     """
     own = player.likelihood
-    world = world or own
     questions = own.p_yes.shape[1]
     levels: list[dict[str, np.ndarray]] = []
     first, left_out = 0, 0.0
-    belief, mass = own.prior(1), world.prior(1)
-    history = np.empty((1, 0), np.int64)
+    here = States.start(player, world)
     for calls in range(BUDGET):
-        games = len(belief)
-        asked = np.zeros((games, questions), dtype=bool)
-        rows, columns = np.nonzero(history < 2 * questions)
-        asked[rows, history[rows, columns] // 2] = True
+        games = len(here.reach)
         action = np.concatenate(
             [
-                player.decide(belief[part], asked[part], np.full(len(belief[part]), calls))
-                for part in (slice(start, start + BATCH) for start in range(0, games, BATCH))
+                _decided(player, here, np.arange(start, min(start + BATCH, games)), calls)
+                for start in range(0, games, BATCH)
             ]
         )
-        asks = np.flatnonzero(action < questions)
-        if asked[asks, action[asks]].any():
-            raise ValueError("a player that repeats a question cannot be enumerated state by state")
-        order = np.argsort(-mass, axis=1, kind="stable")[:, :BUDGET]
+        likeliest, mass = (here.belief if here.true is None else here.true).likeliest(BUDGET)
         level = {
             "action": action,
             "yes": np.full(games, NULL),
             "no": np.full(games, NULL),
             "calls": np.full(games, calls),
-            "reach": mass.sum(axis=1),
-            "chain": np.pad(player.candidates[order], ((0, 0), (0, BUDGET - order.shape[1]))),
-            "chain_mass": np.pad(np.take_along_axis(mass, order, axis=1), ((0, 0), (0, BUDGET - order.shape[1]))),
+            "reach": here.reach,
+            "chain": player.candidates[likeliest],
+            "chain_mass": mass * here.reach[:, None],
         }
         levels.append(level)
         if progress is not None:
             progress(calls, first + games)
         if calls == BUDGET - 1:
             break
-        belief, mass, history, parent, answer = _children(player, world, belief, mass, history, action)
-        reach = mass.sum(axis=1)
-        kept = reach >= UNREACHED
+        here, parent, answer = _children(player, world, here, action)
+        kept = here.reach >= UNREACHED
         room = most_states - first - games
         if kept.sum() > room:
-            kept &= reach >= np.partition(reach, len(reach) - room)[len(reach) - room] if room > 0 else False
-        left_out += float(reach[~kept].sum())
-        belief, mass, history, parent, answer = (array[kept] for array in (belief, mass, history, parent, answer))
-        if len(belief) == 0:
+            least = np.partition(here.reach, len(here.reach) - room)[len(here.reach) - room] if room > 0 else np.inf
+            kept &= here.reach >= least
+        left_out += float(here.reach[~kept].sum())
+        places = np.flatnonzero(kept)
+        here, parent, answer = here.taken(places), parent[places], answer[places]
+        if len(places) == 0:
             break
-        child = first + games + np.arange(len(belief))
-        says_yes = answer == 1
-        level["yes"][parent[says_yes]] = child[says_yes]
-        level["no"][parent[~says_yes]] = child[~says_yes]
+        child = first + games + np.arange(len(places))
+        level["yes"][parent[answer]] = child[answer]
+        level["no"][parent[~answer]] = child[~answer]
         first += games
     joined = {key: np.concatenate([level[key] for level in levels]) for key in levels[0]}
     return Decisions(**joined, questions=questions, left_out=left_out)
 
 
-def _children(
-    player: Player, world: Likelihood, belief: np.ndarray, mass: np.ndarray, history: np.ndarray, action: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Beliefs, masses, histories, parents and answers (1 yes, 0 no or wrong) of all states one call on.
+@dataclass(frozen=True)
+class States:
+    """States of one level while they are enumerated; the arrays' axis is states."""
 
-    A history is what was heard, call by call: 2 * question + answer, or 2 * questions + animal for a wrong guess.
-    """
+    belief: Beliefs
+    """What the player believes."""
+    true: Beliefs | None
+    """The posterior where platforms answer otherwise than the player thinks; None where that is `belief`."""
+    reach: np.ndarray
+    """float64, probability of coming to the state."""
+    history: np.ndarray
+    """int64 [states, calls], what was heard: 2 * question + answer, or 2 * questions + animal for a wrong guess."""
+
+    @classmethod
+    def start(cls, player: Player, world: Likelihood | None) -> States:
+        """The one state before the first call."""
+        prior = Beliefs.prior(len(player.candidates))
+        return cls(prior, None if world is None else prior, np.ones(1), np.empty((1, 0), np.int64))
+
+    def taken(self, places: np.ndarray) -> States:
+        """Some of the states, int64 [n]."""
+        true = None if self.true is None else self.true.taken(places)
+        return States(self.belief.taken(places), true, self.reach[places], self.history[places])
+
+
+def _decided(player: Player, states: States, places: np.ndarray, calls: int) -> np.ndarray:
+    """The player's actions in some of the states."""
+    questions = player.likelihood.p_yes.shape[1]
+    asked, history = np.zeros((len(places), questions), dtype=bool), states.history[places]
+    rows, columns = np.nonzero(history < 2 * questions)
+    asked[rows, history[rows, columns] // 2] = True
+    action = player.decide(states.belief.taken(places), asked, np.full(len(places), calls))
+    asks = np.flatnonzero(action < questions)
+    if asked[asks, action[asks]].any():
+        raise ValueError("a player that repeats a question cannot be enumerated state by state")
+    return action
+
+
+def _children(
+    player: Player, world: Likelihood | None, states: States, action: np.ndarray
+) -> tuple[States, np.ndarray, np.ndarray]:
+    """All states one call on, their parents, and whether a yes leads there (not a no, or a wrong guess)."""
     questions = player.likelihood.p_yes.shape[1]
     asks, guesses = np.flatnonzero(action < questions), np.flatnonzero(action >= questions)
-    place = np.full(int(player.candidates.max(initial=0)) + 1, NULL)
-    place[player.candidates] = np.arange(len(player.candidates))
-    animals = action[guesses] - questions
-    guessed = np.where(animals < len(place), place[np.minimum(animals, len(place) - 1)], NULL)
-    beliefs, masses, tokens = [], [], []
-    for answer in (True, False):
-        answers = np.full(len(asks), answer)
-        beliefs.append(player.likelihood.updated(belief[asks], action[asks], answers))
-        p = world.by_question[action[asks]]
-        masses.append(mass[asks] * (p if answer else 1 - p))
-        tokens.append(2 * action[asks] + answer)
-    wrong = mass[guesses].copy()
-    rows = np.flatnonzero(guessed >= 0)
-    wrong[rows, guessed[rows]] = 0.0
-    beliefs.append(without(belief[guesses], guessed))
-    masses.append(wrong)
-    tokens.append(2 * questions + animals)
     parent = np.concatenate([asks, asks, guesses])
-    answer_of = np.repeat([1, 0, 0], [len(asks), len(asks), len(guesses)])
-    history = np.column_stack([history[parent], np.concatenate(tokens)])
-    after = np.concatenate(beliefs)
-    mass_after = np.concatenate(masses)
-    for row in np.flatnonzero(~after.any(axis=1) & mass_after.any(axis=1)):
-        heard = history[row][history[row] < 2 * questions]
-        excluded = np.isin(player.candidates, history[row][history[row] >= 2 * questions] - 2 * questions)
-        after[row] = player.likelihood.likeliest_by_margin(heard // 2, heard % 2 == 1, excluded)
-    return after, mass_after, history, parent, answer_of
+    yes = np.repeat([True, False, False], [len(asks), len(asks), len(guesses)])
+    made = action[parent]
+    guess = made >= questions
+    question = np.where(guess, NULL, made)
+    candidate = np.where(guess, place_of(player.candidates, made - questions), NULL)
+    call = parent, question, yes, candidate
+    # Whoever falls below this is never again among those that matter, in any state that is kept.
+    least = UNREACHED * NEGLIGIBLE / states.reach[parent]
+    if world is None:
+        belief, probability = states.belief.after(player.likelihood.by_question, *call, least)
+        true = None
+    else:
+        assert states.true is not None
+        belief, _ = states.belief.after(player.likelihood.by_question, *call)
+        true, probability = states.true.after(world.by_question, *call, least)
+    reach = states.reach[parent] * probability
+    heard = np.where(guess, 2 * questions + made - questions, 2 * made + yes)
+    history = np.column_stack([states.history[parent], heard])
+    contradicted = np.flatnonzero(belief.empty & (reach > 0))
+    if contradicted.size:
+        rows = []
+        for row in contradicted:
+            known = history[row][history[row] < 2 * questions]
+            excluded = np.isin(player.candidates, history[row][history[row] >= 2 * questions] - 2 * questions)
+            rows.append(player.likelihood.likeliest_by_margin(known // 2, known % 2 == 1, excluded))
+        belief = belief.replaced(contradicted, np.stack(rows))
+    return States(belief, true, reach, history), parent, yes
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,10 @@ class Made:
 
 
 _QUANTA = 32767
+
+_ROWS = 512
+"""Animals that are compared with all others together."""
+
 MISSING = -32768
 """Stands on the page for an answer that nobody measured."""
 
@@ -213,13 +217,18 @@ def nearest(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     A missing answer (NaN) tells nobody apart.
     """
-    if len(margin) < 2:
-        return np.full(len(margin), -1), np.zeros(len(margin), np.int64)
+    animals, questions = margin.shape
+    twin, fewest = np.full(animals, -1), np.full(animals, questions + 1, np.int64)
+    if animals < 2:
+        return twin, np.zeros(animals, np.int64)
     yes, no = (margin > 0).astype(np.float32), (margin < 0).astype(np.float32)
-    differ = (yes @ no.T + no @ yes.T).astype(np.int64)
-    np.fill_diagonal(differ, margin.shape[1] + 1)
-    twin = differ.argmin(axis=1)
-    return twin, differ[np.arange(len(margin)), twin]
+    for start in range(0, animals, _ROWS):
+        rows = np.arange(start, min(start + _ROWS, animals))
+        differ = yes[rows] @ no.T + no[rows] @ yes.T  # whole numbers, exact in float32
+        differ[np.arange(len(rows)), rows] = questions + 1
+        twin[rows] = differ.argmin(axis=1)
+        fewest[rows] = differ[np.arange(len(rows)), twin[rows]]
+    return twin, fewest
 
 
 def _points(curve: Curve | None) -> dict[str, list[float]] | None:

@@ -11,6 +11,7 @@ from agents.identification.compiled import DROPPED, EXACT, SLACK, guessed_out, v
 from agents.identification.players import POINTS, Lookahead, belief_player
 from agents.identification.solve import HANDFUL
 from env.cabinet.rules import BUDGET, limit
+from env.identification.support import Beliefs
 from tests.worlds import after, exact_score, optimum, package_of, player_of, tiny_package
 
 KINDS = st.sampled_from(["belief", "network"])
@@ -35,7 +36,7 @@ def taken(player, mass, asked, calls, action, choose):
 
 
 def own_choice(player):
-    return lambda belief, asked, calls: int(player.decide(belief[None], asked[None], np.array([calls]))[0])
+    return lambda belief, asked, calls: int(player.decide(Beliefs.of(belief[None]), asked[None], np.array([calls]))[0])
 
 
 def valued(player, mass, asked, calls, action, wider=0):
@@ -50,7 +51,7 @@ def test_the_value_of_an_action_is_that_of_plain_recursion(kind, noise, animals,
     rng = np.random.default_rng(seed)
     mass = rng.dirichlet(np.ones(animals)) * 0.3
     asked = rng.random(questions) < 0.3
-    ranked = player.ranked(mass[None] / mass.sum(), asked[None], np.array([calls]), 4)[0]
+    ranked = player.ranked(Beliefs.of(mass[None] / mass.sum()), asked[None], np.array([calls]), 4)[0]
     for action in {*ranked[ranked >= 0].tolist(), questions + int(mass.argmax())}:
         brute = taken(player, mass, asked, calls, action, own_choice(player))
         assert valued(player, mass, asked, calls, action) == pytest.approx(brute, abs=1e-6)
@@ -82,7 +83,9 @@ def test_slack_spares_most_of_the_work_and_moves_no_value_by_more_than_a_hair():
     package = tiny_package(16, 12, seed=9, spread=0.6)
     player = player_of("belief", package, 0.3)
     arguments = np.arange(16), np.full(16, 1 / 16), np.zeros(12, bool), 0
-    for action in player.ranked(np.full((1, 16), 1 / 16), np.zeros((1, 12), bool), np.zeros(1, np.int64), 4)[0]:
+    for action in player.ranked(
+        Beliefs.of(np.full((1, 16), 1 / 16)), np.zeros((1, 12), bool), np.zeros(1, np.int64), 4
+    )[0]:
         work = np.zeros((2, 1), np.int64)
         exact, spared = (
             value_of_action(player.rules, player.likelihood.table, *arguments, action, 0, DROPPED, slack, met)
@@ -108,11 +111,11 @@ def test_the_value_over_two_plies_takes_the_best_action_after_each_answer(kind, 
             rest = after(player, mass, action, yes)
             if rest.sum() <= 0:
                 continue
-            options = player.ranked(rest[None] / rest.sum(), heard[None], np.array([calls + 1]), wider)[0]
+            options = player.ranked(Beliefs.of(rest[None] / rest.sum()), heard[None], np.array([calls + 1]), wider)[0]
             total += max(taken(player, rest, heard, calls + 1, int(o), own) for o in options if o >= 0)
         return total
 
-    ranked = player.ranked(mass[None] / mass.sum(), asked[None], np.array([calls]), 3)[0]
+    ranked = player.ranked(Beliefs.of(mass[None] / mass.sum()), asked[None], np.array([calls]), 3)[0]
     for action in ranked[ranked >= 0].tolist():
         found = valued(player, mass, asked, calls, action, wider)
         assert found == pytest.approx(best_after(action), abs=1e-6)
@@ -179,8 +182,8 @@ def test_a_decision_is_the_same_in_every_batch_and_every_time(kind, plies, chose
     rng = np.random.default_rng(5)
     belief = np.stack([rng.dirichlet(np.full(12, 0.5)) for _ in range(20)])
     asked, calls = rng.random((20, 8)) < 0.3, rng.integers(0, BUDGET, 20)
-    together = player.decide(belief[chosen], asked[chosen], calls[chosen])
-    alone = [player.decide(belief[[g]], asked[[g]], calls[[g]])[0] for g in chosen]
+    together = player.decide(Beliefs.of(belief[chosen]), asked[chosen], calls[chosen])
+    alone = [player.decide(Beliefs.of(belief[[g]]), asked[[g]], calls[[g]])[0] for g in chosen]
     np.testing.assert_array_equal(together, alone)
 
 
@@ -188,7 +191,7 @@ def test_the_player_s_own_action_stands_where_nothing_is_better():
     package = package_of(np.tile(np.random.default_rng(6).normal(0, 1, (8, 4)), (1, 2)))  # every question twice
     player = player_of("belief", package, 0.1)
     belief = np.full((1, 8), 1 / 8)
-    state = belief, np.zeros((1, 8), bool), np.zeros(1, np.int64)
+    state = Beliefs.of(belief), np.zeros((1, 8), bool), np.zeros(1, np.int64)
     assert player.decide(*state)[0] < 4
     assert Lookahead(player, 8).decide(*state)[0] < 4
 

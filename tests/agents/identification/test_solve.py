@@ -9,6 +9,7 @@ from agents.identification.compiled import DROPPED
 from agents.identification.players import POINTS, Lookahead
 from agents.identification.solve import HANDFUL, MOST_STATES, UNSOLVED, solve, solve_all, upper_bound
 from env.cabinet.rules import BUDGET, limit
+from env.identification.support import Beliefs
 from tests.worlds import exact_score, optimum, player_of, tiny_package
 
 NOISE = st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0])
@@ -66,9 +67,9 @@ def test_more_than_a_handful_is_left_to_lookahead():
     belief = np.zeros((2, HANDFUL + 1))
     belief[0] = 1 / (HANDFUL + 1)
     belief[1, 1:] = 1 / HANDFUL
-    action = np.empty(2, np.int64)
+    support, action = Beliefs.of(belief), np.empty(2, np.int64)
     solve_all(
-        POINTS, player.likelihood.table, belief, np.zeros((2, 5), bool), np.zeros(2, np.int64), DROPPED, action
+        POINTS, player.likelihood.table, support.starts, support.ids, support.mass, np.zeros((2, 5), bool), np.zeros(2, np.int64), DROPPED, action
     )  # fmt: skip
     assert action[0] == UNSOLVED
     assert action[1] >= 0

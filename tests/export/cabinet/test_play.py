@@ -141,9 +141,9 @@ def test_rounds_played_a_few_beliefs_at_a_time_are_the_same_and_no_batch_is_larg
     class Watched:
         candidates, likelihood = player.candidates, player.likelihood
 
-        def decide(self, belief, asked, calls):
-            met.append(belief.size)
-            return player.decide(belief, asked, calls)
+        def decide(self, beliefs, asked, calls):
+            met.append(len(beliefs.ids))
+            return player.decide(beliefs, asked, calls)
 
     animals = np.arange(800) % 40
     answers = platforms(package.matrix.margin[animals], 0.3, seed=13)
