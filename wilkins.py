@@ -98,7 +98,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
-    "bench growth": ("bench:growth", "time and memory of export and baselines on larger and larger packages"),
+    "bench growth": ("bench:growth", "time and memory of export and baselines by size of the pool"),
     "bench keywords": (
         "agents.keywords.bench:bench_keywords",
         "win rates of LLM 20 Questions in paired games, and times",
