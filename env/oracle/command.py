@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -47,6 +48,9 @@ def build(
     questions: Path | None = None,
     matrix: str = "matrix.npz",
     noise: bool = True,
+    gpus: int = 1,
+    ray: tuple[str, ...] | None = None,
+    workers: int = 1,
 ) -> int:
     """Measure what is missing in a package's matrix with a language model, and stop when nothing is.
 
@@ -70,12 +74,16 @@ def build(
         questions: Text file of question names; all questions by default.
         matrix: Name of the matrix file in the package.
         noise: Whether to end with measuring the noise, where none is recorded; see 'wilkins oracle noise'.
+        gpus: GPUs that one copy of the model is spread over, where it is larger than one card.
+        ray: Measure on all devices of a Ray cluster, at the address that follows; without one on the cluster that runs
+            here, or on this machine alone.
+        workers: With --ray and no GPU, workers on each node; they share its cores.
     """
     console = Console()
     found = load_package(package)
     path = _in_package(found, matrix)
     animal_ids, question_ids = chosen_animals(found, animals), chosen_questions(found, questions)
-    with sole_writer(found.path, "build"):
+    with sole_writer(found.path, "build"), ExitStack() as opened:
         stored = _stored(path, found)
         spelled = with_word_answers(stored, found)
         journal_path = path.with_suffix(".journal")
@@ -88,14 +96,23 @@ def build(
             # Tables from elsewhere have no dtype on record, and nothing to measure them again with.
             if not noise or spelled.noise is not None or "dtype" not in spelled.provenance:
                 return 0
-        source = find_source(model, revision, gguf, dtype, device)
+        cluster = None
+        if ray is not None:
+            from env.oracle.cluster import connected
+
+            cluster = opened.enter_context(connected(_address(ray), device, workers, gpus, console))
+            source = cluster.source(model, revision, gguf, dtype)
+        else:
+            source = find_source(model, revision, gguf, dtype, device, gpus)
         console.print(f"loading {source.name} ({source.dtype}, {source.device})")
         asked = prompt or found.kind
         day = prompt_day(date, begun(journal_path), stored.provenance)
         prompts = chat_prompts(source, found, asked, day, template)
         identity = identity_of(source, found, asked, prompts)
         _check_same(path, stored, identity)
-        engine = Local(source, prompts, found.questions.names, console)
+        engine: Engine = Local(source, prompts, found.questions.names, console)
+        if cluster is not None:
+            engine = cluster.asking(source, revision, gguf, prompts, template, found.questions.names)
         journal = Journal(journal_path, identity, stored.margin.shape)
         try:
             measured = journal.fold(spelled).measured
@@ -178,6 +195,12 @@ def _record_noise(
     save_matrix(path, with_provenance(stored, **entries))
     finish(path)
     console.print(f"{path}: noise {entries['noise']:.4f} measured and recorded, answer model {entries['answer_model']}")
+
+
+def _address(ray: tuple[str, ...]) -> str | None:
+    if len(ray) > 1:
+        raise UserError(f"--ray {' '.join(ray)}: one address is enough, that of the head node")
+    return ray[0] if ray else None
 
 
 def _in_package(package: Package, matrix: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -49,7 +50,8 @@ def open_oracle(source: Source, prompts: ChatPrompts, numerics: Numerics) -> Ora
     """The model of `source`, loaded to compute as `numerics` says."""
     from env.oracle.measure import PACK_TOKENS, PASS_TOKENS, Oracle  # imports torch
 
-    model = load_model(replace(source, dtype=numerics.dtype, device=numerics.device), numerics.attention)
+    gpus = source.gpus if numerics.device == source.device else 1
+    model = load_model(replace(source, dtype=numerics.dtype, device=numerics.device, gpus=gpus), numerics.attention)
     oracle = Oracle(model, prompts, pack_tokens=PACK_TOKENS // numerics.part)
     if numerics.part > 1:
         most = PASS_TOKENS["cpu" if oracle.device.type == "cpu" else "cuda"]
@@ -89,6 +91,11 @@ class Meter:
         self.progress, self.journal, self.measured = progress, journal, measured
         self.pairs = self.near = 0
         self._task: TaskID = progress.add_task("", total=total, rate=0.0, near="")
+        self.start()
+
+    def start(self) -> None:
+        """Reckon speed from now on: what came before was no measuring."""
+        self._begun = time.monotonic()
 
     def take(self, row: Row) -> int:
         """Put `row` on the disk unless it was there before; returns the number of pairs that are new."""
@@ -97,7 +104,7 @@ class Meter:
         self.journal.append(row)
         self.pairs += row.margin.size
         self.near += int((np.abs(row.margin) < NEAR[0]).sum())
-        elapsed = self.progress.tasks[self._task].elapsed or 1e-9
+        elapsed = max(time.monotonic() - self._begun, 1e-9)
         near = f"{self.near / self.pairs:.1%} near a tie"
         self.progress.update(self._task, advance=row.margin.size, rate=self.pairs / elapsed, near=near)
         return row.margin.size

@@ -31,13 +31,17 @@ class Source:
     """First argument of `from_pretrained`."""
     options: dict[str, Any]
     """Its further arguments, for tokenizer and model alike."""
+    gpus: int = 1
+    """GPUs that the model is spread over, layer by layer."""
 
 
-def find_source(model: str, revision: str | None, gguf: Path | None, dtype: str, device: str) -> Source:
+def find_source(
+    model: str, revision: str | None, gguf: Path | None, dtype: str, device: str, gpus: int = 1
+) -> Source:  # fmt: skip
     """Settle name, revision, dtype and device; nothing is loaded, local files are digested.
 
-    dtype `auto` is bfloat16 on a GPU and float32 on a CPU, as the official code has it. Raises
-    UserError for missing libraries, files, devices or unknown choices.
+    dtype `auto` is bfloat16 on a GPU and float32 on a CPU, as the official code has it. `gpus` more than 1 spread the
+    model over that many where it runs on GPUs. Raises UserError for missing libraries, files, devices or unknown choices.
     """
     missing = [name for name in ("transformers", "accelerate", "gguf") if importlib.util.find_spec(name) is None]
     if missing:
@@ -52,23 +56,28 @@ def find_source(model: str, revision: str | None, gguf: Path | None, dtype: str,
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UserError(f"device {device!r} cannot be used: {first_line(error)}; choose cpu, or auto") from None
+    if gpus != 1 and (device != "cuda" or not 1 <= gpus <= torch.cuda.device_count()):
+        raise UserError(
+            f"--gpus {gpus}: {torch.cuda.device_count()} are here and --device is {device}; without the flag the model "
+            f"goes on one device"
+        )
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") else "float32"
     if gguf is not None:
         if not gguf.is_file():
             raise UserError(f"no GGUF file {gguf}; give the path of a model in GGUF form")
         options = {"gguf_file": gguf.name, "local_files_only": True}
-        return Source(gguf.stem, f"sha256:{_digest([gguf])}", dtype, device, str(gguf.parent), options)
+        return Source(gguf.stem, f"sha256:{_digest([gguf])}", dtype, device, str(gguf.parent), options, gpus)
     folder = Path(model)
     if folder.is_dir():
         files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors", ".bin", ".jinja"))
         _check_folder(folder, {path.name for path in files})
         place, options = str(folder), {"local_files_only": True}
-        return Source(folder.resolve().name, f"sha256:{_digest(files)}", dtype, device, place, options)
+        return Source(folder.resolve().name, f"sha256:{_digest(files)}", dtype, device, place, options, gpus)
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise UserError(f"no model folder {model}; give a folder, a hub name such as {MODEL}, or --gguf FILE")
     revision = revision or (REVISION if model == MODEL else "main")
-    return Source(model, revision, dtype, device, model, {"revision": revision})
+    return Source(model, revision, dtype, device, model, {"revision": revision}, gpus)
 
 
 def _check_folder(folder: Path, names: set[str]) -> None:
@@ -125,7 +134,17 @@ def load_model(source: Source, attention: str | None = None) -> Any:
     # Later versions may keep a GGUF file's weights packed and compute in float32, whatever dtype was asked for.
     if "gguf_file" in source.options and hasattr(transformers, "GgufConfig"):
         options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+    if source.gpus > 1:
+        return _load(AutoModelForCausalLM, source, **options, **spread(source.gpus)).eval()
     return _load(AutoModelForCausalLM, source, **options).to(source.device).eval()
+
+
+def spread(gpus: int) -> dict[str, Any]:
+    """Arguments of `from_pretrained` that have accelerate put layers on the first `gpus` devices, and in memory what is left."""
+    from accelerate.utils import get_max_memory
+
+    memory = {place: size for place, size in get_max_memory().items() if not isinstance(place, int) or place < gpus}
+    return {"device_map": "auto", "max_memory": memory}
 
 
 def _load(loader: Any, source: Source, **options: Any) -> Any:
