@@ -519,8 +519,6 @@ def connected(address: str | None, device: str, workers: int, gpus: int, console
         raise UserError("ray missing, needed for --ray; pip install 'wilkins[oracle,scale]'")
     if device not in ("auto", "cpu", "cuda"):
         raise UserError(f"--device {device!r}: with --ray every device of a kind takes part; choose auto, cpu or cuda")
-    if workers < 1:
-        raise UserError(f"--workers {workers}: a node needs at least 1")
     import ray
 
     ours = not ray.is_initialized()

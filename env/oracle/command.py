@@ -48,9 +48,9 @@ def build(
     questions: Path | None = None,
     matrix: str = "matrix.npz",
     noise: bool = True,
-    gpus: int = 1,
+    gpus: Annotated[int, Within(1, 64)] = 1,
     ray: tuple[str, ...] | None = None,
-    workers: int = 1,
+    workers: Annotated[int, Within(1, 1024)] = 1,
 ) -> int:
     """Measure what is missing in a package's matrix with a language model, and stop when nothing is.
 
