@@ -12,7 +12,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,11 @@ def capacity(questions: int) -> int:
     return 2 ** (questions + 1) - 2
 
 
+def rounds_for(words: int) -> int:
+    """Fewest rounds of a question and a guess that find any of so many words for certain."""
+    return next(rounds for rounds in range(words + 1) if capacity(rounds) >= words) if words > 0 else 0
+
+
 @dataclass(frozen=True)
 class Bisection:
     """What an Alpha's answers leave: the words to guess, the question to ask, or that it proved false."""
@@ -188,6 +193,12 @@ class Bisection:
     question: str = ""
     """Empty where no question about order helps."""
     false: bool = False
+    widest: int = 0
+    """Most supplementary words between two primary ones that the rounds left could search, once the primary are used up."""
+    low: str = ""
+    """The keyword is not before this word."""
+    high: str | None = None
+    """The keyword is before this word; None: of none it is known."""
 
 
 def bisect(known: Knowledge, said: Said) -> Bisection:
@@ -203,16 +214,43 @@ def bisect(known: Knowledge, said: Said) -> Bisection:
     if order.false:
         return Bisection(false=True)
     left: tuple[str, ...] = ()
+    question = ""
     for listed, tests in ((known.primary, 1), (known.supplementary, 2)):
         end = len(listed) if order.high is None else bisect_left(listed, order.high)
         words = _without(listed[bisect_left(listed, order.low) : end], said.guesses)
-        if words and known.alpha == "check" and said.order and order.tests < tests:
-            question = (order.low or FIRST) if said.order[-1][1] else (order.high or LAST)
-            return Bisection(left or words, PRECEDES.format(question))
-        if len(words) > 1:
-            return Bisection(left or words, PRECEDES.format(words[len(words) // 2]))
         left = left or words
-    return Bisection(left, false=not left)
+        if words and known.alpha == "check" and said.order and order.tests < tests:
+            question = PRECEDES.format((order.low or FIRST) if said.order[-1][1] else (order.high or LAST))
+        elif len(words) > 1:
+            question = PRECEDES.format(words[len(words) // 2])
+        if question:
+            break
+    tests_left = max(0, 2 - order.tests) if known.alpha == "check" else 0
+    rounds = ROUNDS - said.rounds - rounds_for(len(left) - 1) - tests_left
+    return Bisection(left, question, not left, capacity(max(0, rounds)), order.low, order.high)
+
+
+def choose_listed(known: Knowledge, left: Bisection, likely: np.ndarray) -> str:
+    """The likeliest of the words left (float32 [keywords], 0 for those of no table), but for those that would hide others.
+
+    A primary word that is guessed no longer parts the supplementary words before it from those after it, all but the
+    one that the keyword was said not to precede. A guess that leaves more of them together than half of what the
+    rounds left can search (another guess may put two such gaps together) is made only where all do; then it is the
+    one that leaves fewest. Among equals the word that parts them still comes first, then the last one: so each answer
+    ends in two gaps at most.
+    """
+    mass = [0.0 if place is None else float(likely[place]) for place in map(partial(find_keyword, known), left.words)]
+    low, *inner = (bisect_left(known.supplementary, word) for word in (left.low, *left.words))
+    high = len(known.supplementary) if left.high is None else bisect_left(known.supplementary, left.high)
+    bounds = [low, *inner, high]
+
+    def worth(place: int) -> tuple[float, ...]:
+        parts = left.words[place] == left.low
+        together = 0 if parts else bounds[place + 2] - bounds[place]
+        fits = together <= left.widest // 2
+        return (fits, mass[place] if fits else -together, parts, place)
+
+    return left.words[max(range(len(mass)), key=worth)]
 
 
 @dataclass
@@ -269,11 +307,9 @@ def guess(known: Knowledge, said: Said) -> str:
     """The guess of this turn: the likeliest keyword, of those that an Alpha's answers leave."""
     mass = belief(known, said)
     if known.alpha != "off" and said.alpha and said.order:
-        left = bisect(known, said).words
-        if left:
-            places = [find_keyword(known, word) for word in left]
-            likely = mass.sum(axis=0)
-            return left[int(np.argmax([0 if place is None else likely[place] for place in places]))]
+        left = bisect(known, said)
+        if left.words:
+            return choose_listed(known, left, mass.sum(axis=0))
     return known.keywords[known.player.choose_guess(mass, min(max(said.rounds - 1, 0), ROUNDS - 1))]
 
 

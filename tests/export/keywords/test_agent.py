@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +34,7 @@ from export.keywords.agent import (
     find_article,
     guess,
     read_transcript,
+    rounds_for,
 )
 from export.keywords.archive import PRIMARY
 from tests.export.keywords.games import Partner, invented, keyword_package, knowledge, play
@@ -123,60 +128,114 @@ def test_rounds_that_bisection_needs() -> None:
     assert [capacity(questions) for questions in (0, 1, 2, 9, 10)] == [0, 2, 6, 1022, 2046]
 
 
-@pytest.mark.parametrize(("mode", "primary"), [("check", 1022), ("trust", 2046)])
-def test_a_true_alpha_leads_to_every_primary_keyword_by_round_11(
-    package: KeywordPackage, mode: str, primary: int
-) -> None:
-    known = knowledge(package, alpha=mode)
-    assert len(known.primary) == primary
-    player = Agent(known)
-    for keyword in known.primary[:: 31 if mode == "check" else 97]:
-        game = play(player, alpha_of("true"), keyword)
-        assert game.won_in is not None
-        assert game.won_in <= 11
+def listed(mode: str, primary: Sequence[str], supplementary: Sequence[str] = (), seed: int | None = None) -> Knowledge:
+    """What an agent knows that has nothing but lists: all primary keywords alike, or with a drawn prior."""
+    prior = np.ones(len(primary)) if seed is None else np.random.default_rng(seed).lognormal(0, 1.5, len(primary))
+    nothing = np.zeros((len(primary), 1), np.int8)
+    rates, weight = np.full((1, 1), 0.1, np.float32), np.ones(1, np.float32)
+    return Knowledge(
+        tuple(primary), ("is it?",), nothing, nothing, (prior / prior.sum()).astype(np.float32), rates, weight,
+        tuple(sorted(primary)), tuple(sorted(supplementary)), {}, mode,
+    )  # fmt: skip
 
 
-def by_bisection(known: Knowledge, keyword: str, rounds: int = 20) -> int | None:
-    """Round in which an Alpha's bisection alone (no belief) names a keyword."""
-    order: tuple[tuple[str, bool], ...] = ()
-    guesses: tuple[str, ...] = ()
-    for number in range(2, rounds + 1):
-        step = bisect(known, Said((), order, True, guesses, number - 1))
-        if step.question:
-            word = step.question.split('"')[1]
-            order = (*order, (word, keyword < word))
-        left = bisect(known, Said((), order, True, guesses, number)).words
-        if not left:
-            return None
-        guesses = (*guesses, left[0])
-        if left[0] == keyword:
-            return number
-    return None
+def play_all(known: Knowledge, ends: Callable[[Said], bool] = lambda said: False) -> tuple[dict[str, int], list[Said]]:
+    """Every game with a true Alpha: the round in which each keyword is named, and where games were left that `ends` ends.
+
+    Games go together as long as the answers are the same, so that all of them are played in one walk.
+    """
+    name = guess(known, Said(rounds=1, alpha=True))
+    found, ended = {name: 1}, []
+    games = [Said(alpha=True, guesses=(name,), rounds=1)]
+    while games:
+        said = games.pop()
+        question = ask(known, said)
+        asked = replace(said, rounds=said.rounds + 1)
+        word = question.split('"')[1] if "precede" in question else ""
+        answers = [replace(asked, order=(*said.order, (word, yes))) for yes in (True, False)] if word else [asked]
+        for after in answers:
+            left = bisect(known, after)
+            if left.false or not left.words:
+                continue
+            name = guess(known, after)
+            assert name not in found
+            found[name] = after.rounds
+            after = replace(after, guesses=(*after.guesses, name))
+            if ends(after):
+                ended.append(after)
+            elif after.rounds < 20:
+                games.append(after)
+    return found, ended
 
 
-def test_a_full_primary_list_is_exhausted_in_ten_questions(known: Knowledge) -> None:
-    words = tuple(sorted(invented(capacity(10), 3, 4)))
-    full = Knowledge(known.keywords, known.questions, known.margin, known.answers, known.prior, known.rates, known.weight, words, (), {}, "trust")  # fmt: skip
-    rounds = [by_bisection(full, word) for word in (*words[::59], words[-1])]
-    assert max(number or 99 for number in rounds) == 11
+@pytest.mark.parametrize("seed", [None, 0])
+@pytest.mark.parametrize(("mode", "count"), [("trust", 2046), ("check", 1022)])
+def test_a_true_alpha_leads_to_every_primary_keyword_by_round_11(mode: str, count: int, seed: int | None) -> None:
+    assert PRIMARY[mode] == count
+    words = invented(count, 3, 4)
+    found, _ = play_all(listed(mode, words, seed=seed))
+    assert set(found) == set(words)
+    assert max(found.values()) == 11
 
 
-@pytest.mark.parametrize(("mode", "last"), [("trust", 20), ("check", 21)])
-def test_131072_supplementary_keywords_are_reached_in_a_game(known: Knowledge, mode: str, last: int) -> None:
-    """Trusted: ten answers about 2,046 primary words leave one of 2,047 gaps, of 64 words on average, and nine rounds,
-    which find 1,022 words for certain. Tested twice: nine answers leave one of 1,023 gaps, of 128 words, and eight
-    rounds, which find 510; where several guessed primary words stand in the gap, it is wider and takes a round more."""
+@pytest.mark.parametrize("words", [1, 2, 3, 6, 7, 14, 15, 100, 254, 255, 510])
+def test_a_gap_of_so_many_words_is_searched_in_so_many_rounds(words: int) -> None:
+    found, _ = play_all(listed("trust", invented(words + 1, 3, 4)))
+    assert max(found.values()) <= 1 + rounds_for(words)
+    assert capacity(rounds_for(words) - 1) < words <= capacity(rounds_for(words))
+
+
+@cache
+def many_words() -> list[str]:
+    return sorted(invented(2**17 + max(PRIMARY.values()), 4, 4))
+
+
+def spread(mode: str, seed: int | None) -> Knowledge:
+    """As many primary keywords as can be, and 2^17 supplementary ones evenly between them."""
     count = PRIMARY[mode]
-    every = sorted(invented(2**17 + count, 4, 4))
+    every = many_words()[: 2**17 + count]
     step = len(every) // count
-    primary = tuple(every[step // 2 :: step][:count])
-    supplementary = tuple(sorted(set(every) - set(primary)))
-    assert len(primary) == count
-    assert len(supplementary) == 2**17
-    full = Knowledge(known.keywords, known.questions, known.margin, known.answers, known.prior, known.rates, known.weight, primary, supplementary, {}, mode)  # fmt: skip
-    rounds = [by_bisection(full, word, 30) or 99 for word in (*supplementary[::9973], supplementary[-1])]
-    assert max(rounds) <= last
-    assert sum(number > 20 for number in rounds) <= 2
+    primary = every[step // 2 :: step][:count]
+    known = listed(mode, primary, sorted(set(every) - set(primary)), seed)
+    assert (len(known.primary), len(known.supplementary)) == (count, 2**17)
+    return known
+
+
+def between(known: Knowledge, said: Said) -> tuple[int, int]:
+    """Primary and supplementary keywords that an Alpha's answers leave."""
+    left = bisect(known, said)
+    primary, supplementary = (
+        bisect_left(part, left.high or "~") - bisect_left(part, left.low)
+        for part in (known.primary, known.supplementary)
+    )
+    return primary - sum(
+        left.low <= name < (left.high or "~") for name in set(said.guesses) & set(known.primary)
+    ), supplementary
+
+
+@pytest.mark.parametrize(("seed", "lost"), [(None, 0), (1, 2)], ids=["alike", "drawn"])
+@pytest.mark.parametrize(("mode", "widest"), [("trust", 1022), ("check", 510)])
+def test_once_the_primary_are_used_up_the_rounds_left_search_every_gap(
+    mode: str, widest: int, seed: int | None, lost: int
+) -> None:
+    """Trusted, ten answers leave one of 1,024 gaps, and nine rounds, which search 1,022 words; tested twice, nine leave
+    one of 512, and eight rounds, which search 510. Guessing the likeliest of a steep prior first may widen a gap."""
+    known = spread(mode, seed)
+    found, ended = play_all(known, lambda said: between(known, said)[0] == 0)
+    assert set(known.primary) <= set(found)
+    assert max(found[name] for name in known.primary) == 11
+    assert min(capacity(20 - said.rounds - (mode == "check")) for said in ended) == widest
+    beyond = [between(known, said)[1] - capacity(20 - said.rounds - (mode == "check")) for said in ended]
+    assert sum(number for number in beyond if number > 0) <= lost
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["trust", "check"])
+def test_every_game_of_131072_supplementary_keywords_is_won(mode: str) -> None:
+    known = spread(mode, None)
+    found, _ = play_all(known)
+    assert set(found) == {*known.primary, *known.supplementary}
+    assert max(found.values()) <= 20
 
 
 @pytest.mark.parametrize("kind", ["yes", "no", "lies"])
