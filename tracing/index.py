@@ -48,6 +48,7 @@ def build(data: Path, model: Path, index: Path, threads: int = 1) -> dict[str, i
     arrays |= _postings(arrays)
     arrays["piece_blob"], arrays["piece_offset"] = _blob(pieces)
     arrays["id_blob"], arrays["id_offset"] = _blob([json.dumps(r.id, ensure_ascii=False).encode() for r in records])
+    arrays["digest"] = np.frombuffer(fingerprint(data / "train.jsonl").encode(), np.uint8)
     del arrays["vocabulary"]
     _write(index / INDEX, arrays)
     sizes = {

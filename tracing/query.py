@@ -34,7 +34,7 @@ else:
 
     Found = namedtuple("Found", "record score parts")
 
-MAGIC = b"WTRACE02"
+MAGIC = b"WTRACE03"
 INDEX = "index.bin"
 SECTIONS = (
     ("stream", "i"), ("record_offset", "i"), ("answer_offset", "i"), ("word_blob", "B"), ("word_offset", "i"),
@@ -42,7 +42,7 @@ SECTIONS = (
     ("swap_at", "i"), ("swap_word", "i"), ("swap_begin", "i"), ("swap_record", "i"), ("swap_odds", "B"),
     ("pair_at", "i"), ("pair_word", "i"), ("pair_count", "i"), ("place_count", "i"),
     ("piece_blob", "B"), ("piece_offset", "i"), ("id_blob", "B"), ("id_offset", "i"),
-    ("prompt_count", "i"),
+    ("prompt_count", "i"), ("digest", "B"),
 )  # fmt: skip
 NONE = 255
 """Surprise of a word whose loss is not known."""
@@ -67,6 +67,9 @@ RARE = 50
 BLANKS = b" \t\n\r\f\v"
 REACH = 64
 """Bytes that a piece which does not follow at once is looked for in."""
+
+STRAYS = 4
+"""Pieces that may be missing from any answer: marks of its begin and end."""
 
 FROM_BOTH, FROM_SENTENCE, FROM_PROMPT, FROM_REST = 3.0, 1.0, 0.7, 0.15
 """How much a word of the query counts by where it stands: in a marked sentence and the prompt, in one of them, elsewhere."""
@@ -134,6 +137,7 @@ class Index:
     id_blob: memoryview[int]
     id_offset: memoryview[int]
     prompt_count: memoryview[int]
+    digest: memoryview[int]
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, INDEX)
@@ -268,12 +272,16 @@ def read_spans(index: Index, query: Query) -> tuple[list[list[int]], dict[int, f
 
 
 def _marked(index: Index, query: Query) -> list[tuple[int, int]]:
-    """Byte intervals of the answer that the error positions mark, blanks left out. Raises UserError for unknown tokens."""
+    """Byte intervals of the answer that the error positions mark, blanks left out.
+
+    Raises UserError for tokens that the index's tokenizer does not know, or that do not spell the answer.
+    """
     answer = query.answer.encode()
     pieces = [index.piece(token) for token in query.answer_token_ids]
     for token in query.prompt_token_ids:
         index.piece(token)
     wanted = set(query.error_positions)
+    missed = 0
     exact = b"".join(pieces) == answer
     lower = answer.lower()
     marked = []
@@ -289,8 +297,13 @@ def _marked(index: Index, query: Query) -> list[tuple[int, int]]:
             begin = lower.find(core.lower(), place, place + REACH + len(core)) if core else place
             end = begin + len(core) if begin >= 0 else begin
             place = max(place, end)
+            missed += begin < 0
         if number in wanted and 0 <= begin < end:
             marked.append((begin, end))
+    if missed > STRAYS and 2 * missed > len(pieces):
+        raise UserError(
+            "the query's tokens do not spell its answer by the index's tokenizer; name the index of its model"
+        )
     return marked
 
 

@@ -1,15 +1,19 @@
 """Claims about tracing one error: causes before look-alikes, alignment of tokens, and one line for every bad input."""
 
 import json
+import os
+import subprocess
+import time
 
 import numpy as np
 import pytest
 
 from env.errors import UserError
-from tests.tracing.worlds import question, ready, records, sh, tokenizer, write_world
+from tests.tracing.worlds import environment, question, ready, records, sh, tokenizer, write_world
+from tracing.build import build as build_submission
 from tracing.formats import Record, parse_query, query_text, read_losses, read_pieces, read_records
 from tracing.index import align, build, fnv
-from tracing.query import Index, _doubt, read_spans, trace
+from tracing.query import WORD, Index, _doubt, plain, read_spans, trace
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +132,98 @@ def test_a_killed_prepare_leaves_an_index_that_says_so_and_the_next_one_starts_c
     assert sh(tmp_path / "sub/prepare.sh", *flags)[0] == 0
     assert not list(index.glob(".*"))
     assert ask(question(encode)) == before
+
+
+def test_a_prepare_that_was_killed_midway_leaves_no_index(tmp_path):
+    write_world(tmp_path)
+    build_submission(tmp_path / "sub")
+    (tmp_path / "data/train.jsonl").unlink()
+    os.mkfifo(tmp_path / "data/train.jsonl")  # prepare waits for records that never come
+    flags = [
+        "--data-dir",
+        tmp_path / "data",
+        "--model-dir",
+        tmp_path / "models/base",
+        "--index-dir",
+        tmp_path / "index",
+    ]
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index/index.bin").write_bytes(b"of an earlier run")
+    process = subprocess.Popen([str(tmp_path / "sub/prepare.sh"), *map(str, flags)], env=environment())
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "index/lib/tracing/query.py").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert (tmp_path / "index/lib/tracing/query.py").exists()
+    query = ["--query", tmp_path / "q.json", "--output", tmp_path / "o.json"]
+    code, errors = sh(tmp_path / "sub/run.sh", "--index-dir", tmp_path / "index", *query)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "missing or incomplete; run prepare.sh" in errors
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("data/train.jsonl", None, "the training records are missing"),
+        ("data/train.jsonl", "{}", "id must be a string"),
+        ("models/base/tokenizer.json", None, "the tokenizer is missing"),
+        ("models/base/tokenizer.json", "{", "not JSON"),
+        ("data/losses.npz", "x", "not token losses"),
+    ],
+)
+def test_bad_training_data_get_one_line_and_leave_no_index(tmp_path, name, content, words):
+    write_world(tmp_path)
+    build_submission(tmp_path / "sub")
+    (tmp_path / name).unlink(missing_ok=True)
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    flags = [
+        "--data-dir",
+        tmp_path / "data",
+        "--model-dir",
+        tmp_path / "models/base",
+        "--index-dir",
+        tmp_path / "index",
+    ]
+    code, errors = sh(tmp_path / "sub/prepare.sh", *flags, CC="false")
+    said = [line for line in errors.splitlines() if "C compiler" not in line]
+    assert code == 2
+    assert len(said) == 1
+    assert words in said[0]
+    assert not (tmp_path / "index/index.bin").exists()
+
+
+def test_an_index_holds_the_words_of_every_record_and_where_each_stands(tmp_path):
+    rows = [
+        Record("a", "Who is «Ö»?", "The cat.\nA cat, 京都 and Élan v2.0!"),
+        Record("b", "", ""),
+        Record('"c"\n', "cat", "Über 𝛼 cats… the THE"),
+    ]
+    write_world(tmp_path, rows)
+    build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
+    index = Index(str(tmp_path / "index"))
+    assert [index.id(record) for record in range(3)] == [row.id for row in rows]
+    holders: dict[bytes, list[int]] = {}
+    for number, row in enumerate(rows):
+        begin, middle, end = index.record_offset[number], index.answer_offset[number], index.record_offset[number + 1]
+        for text, words in ((row.prompt, index.stream[begin:middle]), (row.answer, index.stream[middle:end])):
+            assert words.tolist() == [index.word(word) for word in WORD.findall(plain(text))]
+            for word in WORD.findall(plain(text)):
+                holders[word] = sorted({*holders.get(word, []), number})
+    assert {word: list(index.postings(index.word(word))) for word in holders} == holders
+    assert index.word(b"dog") == -1
+
+
+def test_a_query_of_another_tokenizer_is_refused_in_one_line(world, tmp_path):
+    folder, encode, _ = world
+    wrong = [(token + 7) % 256 for token in encode(QUERY.answer)]
+    (tmp_path / "q.json").write_text(query_text(QUERY._replace(answer_token_ids=wrong)))
+    flags = ["--index-dir", folder / "index", "--query", tmp_path / "q.json", "--output", tmp_path / "o.json"]
+    code, errors = sh(folder / "sub/run.sh", *flags)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "do not spell its answer by the index's tokenizer" in errors
+    assert not (tmp_path / "o.json").exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"WTRACE01", b"WTRACE01" + b"\xff" * 400, b"something else" * 50])

@@ -123,6 +123,22 @@ def test_state_outside_the_index_folder_is_refused(world, name):
     assert run(submission(folder / "s", body)).faults == [words]
 
 
+@pytest.mark.parametrize("place", ["s", "w/data"])
+def test_state_in_the_submission_or_among_the_data_is_refused(world, place):
+    folder, _, run = world
+    body = f"open({str(folder / place / 'cache')!r}, 'w').close()"
+    name = "cache" if place == "s" else "data: cache"
+    assert run(submission(folder / "s", body)).faults == [f"state outside the index folder: {name}"]
+
+
+def test_a_preparation_that_is_late_ends_everything(world, monkeypatch):
+    folder, _, run = world
+    monkeypatch.setattr(verify, "PREPARE_SECONDS", 0.3)
+    assert run(submission(folder / "s", prepare="#!/bin/sh\nsleep 60\n")).faults == [
+        "preparation failed: later than 0 s"
+    ]
+
+
 def test_answers_from_memory_of_earlier_queries_are_refused(world):
     folder, encode, run = world
     other = question(encode, answer="Rome is the capital of Italy.", wrong="Rome", query_id="q2")

@@ -66,11 +66,10 @@ def environment(**more):
     return {"PATH": os.environ["PATH"], "PYTHON": sys.executable, **more}
 
 
-def sh(script, *arguments, **more):
+def sh(script, *arguments, cwd=None, **variables):
     """Run a script of a submission; (exit code, standard error)."""
-    done = subprocess.run(
-        [str(script), *map(str, arguments)], capture_output=True, text=True, env=environment(), check=False, **more
-    )
+    command = [str(script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(**variables), cwd=cwd, check=False)
     return done.returncode, done.stderr
 
 
