@@ -29,6 +29,9 @@ Part = Literal["editor", "editing", "families", "nodes", "training", "evaluation
 MOST_STEPS = 64
 """Rectangles within which most answers should be painted that are in sight."""
 
+REPORTED = 25
+"""Tasks after which a line says how far it is where no terminal shows it."""
+
 SAVED = 5
 """How many times fewer nodes the policy should need."""
 
@@ -105,7 +108,11 @@ class _Bench:
             for each in solve_all(tasks, guide, effort, self.workers):
                 found.append(each)
                 explained = sum(search.verified for _, search in found)
-                status.update(f"{title}: {len(found)} of {len(tasks)} searched, {explained} explained")
+                solved = sum(bool(trial(search, task)) for task, search in found)
+                line = f"{title}: {len(found)} of {len(tasks)} searched, {explained} explained, {solved} right"
+                status.update(line)
+                if not self.console.is_terminal and len(found) % REPORTED == 0:
+                    self.say(line)
         return found
 
     def editor(self, arcle_python: Path | None, named: bool) -> None:

@@ -32,7 +32,11 @@ PAINTERS = len(OPERATIONS)
 """The first action that paints by a rule."""
 
 PATIENCE = 1000
-"""Nodes, besides as many again, that are tried after the first program for simpler ones."""
+"""Nodes, besides as many again, that are tried after the first simple program for simpler ones."""
+
+SIMPLE = 10.0
+"""Cost up to which a program is simple. What costs more is seldom right, so that the search goes on: of 278 published
+training tasks 117 of the 138 that were answered rightly had a program below this, and 5 of the 72 explained wrongly."""
 
 LEFT = 4.0
 """Nats of surprise that leaving everything unexplained weighs."""
@@ -122,6 +126,8 @@ class Searcher:
         self.found: dict[tuple[bytes, ...], Answer] = {}
         self.seen: set[tuple[bytes, ...]] = set()
         self.nodes = self.first = 0
+        self.settled = 0
+        """Nodes until the first simple program; 0 before."""
         self.sized: list[State] = []
         self.near: list[State] = []
         """Among them the states nearest to the demonstrated outputs."""
@@ -132,9 +138,9 @@ class Searcher:
     @property
     def over(self) -> bool:
         """Whether the nodes are used up, or what was wanted is found."""
-        if self.nodes >= self.most_nodes:
+        if self.nodes >= self.most_nodes or (self.first and self.stop_at_first):
             return True
-        return self.first > 0 and (self.stop_at_first or self.nodes >= 2 * self.first + PATIENCE)
+        return self.settled > 0 and self.nodes >= 2 * self.settled + PATIENCE
 
     def run(self) -> Search:
         """Search until it is over, the time is up, or there is nothing left to try."""
@@ -224,6 +230,8 @@ class Searcher:
             self.found[key] = Answer(state, state.cost, True)
         if not self.first:
             self.first = self.nodes
+        if not self.settled and state.cost <= SIMPLE:
+            self.settled = self.nodes
 
 
 def solve(

@@ -13,6 +13,7 @@ from env.arc.grids import (
     counts,
     enclosed,
     find_objects,
+    find_runs,
     label,
     remembered,
 )
@@ -271,6 +272,24 @@ _ROOM: tuple[str, ...] = (
     "room_at_border",
 )
 _ROOM += ("room_square", "room_height", "room_width", "room_odd", "room_full")
+_SQUARE = ("empty_square", "solid_square", "in_largest_empty_box")
+"""Side of the largest square around the cell that is all background, or all of its colour; the largest such rectangle."""
+
+_PANEL = (
+    "on_line",
+    "panel_row",
+    "panel_column",
+    "row_in_panel",
+    "column_in_panel",
+    "panel_content",
+    "panel_fullest",
+    "panel_emptiest",
+    "panel_full",
+    "panels_here",
+    "panels_alike",
+)
+"""Of the equal parts between lines: the cell's own, and what all of them hold at its place. 0 where nothing is parted."""
+
 _OTHER = ("colour", "content", "colour_rank", "rarest", "commonest", "in_box", "box_area")
 _GLOBAL = ("number_of_pieces", "number_of_objects", "number_of_colours", "commonest_colour", "rarest_colour")
 
@@ -280,6 +299,9 @@ NAMES: tuple[str, ...] = (
     *_PLACES,
     *(f"{kind}_{name}" for kind, _ in _SEGMENTATIONS for name in (*_OBJECT, *_IN_OBJECT)),
     *_ROOM,
+    *_SQUARE,
+    *_PANEL,
+    "twin_colour",
     *_GLOBAL,
 )
 """Names of the planes of `cells`."""
@@ -314,6 +336,14 @@ SOURCES: tuple[str, ...] = (
     "smallest_colour",
     "ground_colour",
     "nearest_colour",
+    "twin_colour",
+    "box_left_right",
+    "box_up_down",
+    "box_half_turned",
+    "panel_colour",
+    "fullest_panel",
+    "first_panel",
+    "laid_over_panels",
 )
 """Names of the planes of colours that a rule can copy from."""
 
@@ -348,6 +378,11 @@ def cells(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
         planes += _of_objects(found[kind], grid)
     room, room_colour = _rooms(grid, ground)
     planes += room
+    planes += [*_squares(grid, ground), _largest_empty_box(grid, ground)]
+    panel_planes, panel_colours = _panels(grid, ground)
+    planes += panel_planes
+    twin = _twins(found["piece"])
+    planes.append(np.where(twin < 10, twin, NOTHING))
     for value in (len(found["piece"]), len(found["object"]), len(present), present[0], present[-1]):
         planes.append(np.full(grid.shape, min(value, NOTHING)))
     by_cell = np.minimum(np.stack(planes), NOTHING).astype(np.uint8).reshape(len(NAMES), -1)
@@ -367,6 +402,7 @@ def cells(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     for colour in (present[0], present[-1], present[min(1, len(present) - 1)], largest, smallest, ground):
         sources.append(np.full(grid.shape, colour, np.int8))
     sources.append(_nearest(grid, ground, local[34]))
+    sources += [np.where(twin < 10, twin, grid), *_mirrored_in_boxes(objects, grid), *panel_colours]
     return by_cell, np.stack(sources).astype(np.uint8).reshape(len(SOURCES), -1)
 
 
@@ -392,6 +428,103 @@ def _boxes(objects: Objects, grid: Grid) -> tuple[np.ndarray, np.ndarray, np.nda
         box = objects.box(int(k))
         inside[box], area[box], colour[box] = 1, boxes[k], objects.colour[k]
     return inside, area, colour
+
+
+@compiled()
+def _squares(grid: np.ndarray, ground: int) -> np.ndarray:
+    """The first two planes of `_SQUARE`, uint8 [2, rows, columns]: 0 in the one where the cell is of the other kind."""
+    rows, columns = grid.shape
+    side = np.ones((rows, columns), np.int64)
+    """Of the largest square of one colour that ends at a cell."""
+    out = np.zeros((2, rows, columns), np.uint8)
+    for r in range(rows):
+        for c in range(columns):
+            own = grid[r, c]
+            if r and c and own == grid[r - 1, c] == grid[r, c - 1] == grid[r - 1, c - 1]:
+                side[r, c] = 1 + min(side[r - 1, c], side[r, c - 1], side[r - 1, c - 1])
+            kind = 0 if own == ground else 1
+            for y in range(r - side[r, c] + 1, r + 1):
+                for x in range(c - side[r, c] + 1, c + 1):
+                    out[kind, y, x] = max(out[kind, y, x], min(side[r, c], 15))
+    return out
+
+
+@compiled()
+def _largest_empty_box(grid: np.ndarray, ground: int) -> np.ndarray:
+    """The last plane of `_SQUARE`, uint8 [rows, columns]: 1 in all rectangles of background than which none is larger."""
+    rows, columns = grid.shape
+    out = np.zeros((rows, columns), np.uint8)
+    most = 0
+    for top in range(rows):
+        free = np.ones(columns, np.bool_)
+        for bottom in range(top, rows):
+            begun = 0
+            for c in range(columns + 1):
+                if c < columns:
+                    free[c] = free[c] and grid[bottom, c] == ground
+                if c == columns or not free[c]:
+                    area = (c - begun) * (bottom - top + 1)
+                    if area > most:
+                        most = area
+                        out[:] = 0
+                    if area == most and area:
+                        out[top : bottom + 1, begun:c] = 1
+                    begun = c + 1
+    return out
+
+
+def _mirrored_in_boxes(objects: Objects, grid: Grid) -> list[np.ndarray]:
+    """Colours at the mirrored place, and at the one half a turn away, in the smallest box of an object; their own outside."""
+    planes = [grid.copy() for _ in range(3)]
+    for k in np.argsort(-objects.height * objects.width, kind="stable"):
+        box = objects.box(int(k))
+        part = grid[box]
+        for plane, turned in zip(planes, (part[:, ::-1], part[::-1], part[::-1, ::-1]), strict=True):
+            plane[box] = turned
+    return planes
+
+
+def _twins(pieces: Objects) -> np.ndarray:
+    """The colour of another piece of the same shape but another colour, 255 where there is none."""
+    colour = np.full(len(pieces) + 1, 255, np.uint8)
+    for k in range(len(pieces)):
+        others = pieces.colour[(pieces.shape == pieces.shape[k]) & (pieces.colour != pieces.colour[k])]
+        if len(others) and (others == others[0]).all():
+            colour[k + 1] = others[0]
+    return colour[pieces.labels]
+
+
+def _panels(grid: Grid, ground: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The planes of `_PANEL`, and colours: of a panel, and at the same place of the fullest, the first, and all of them."""
+    planes = np.zeros((len(_PANEL), *grid.shape), np.int64)
+    runs = find_runs(grid)
+    if runs is None:
+        return list(planes), [np.full(grid.shape, 255, np.uint8)] * 4
+    colours = np.stack([grid] * 4).astype(np.uint8)  # lines stay as they are
+    places = [(slice(*rows), slice(*columns)) for rows in runs[0] for columns in runs[1]]
+    parts = np.stack([grid[place] for place in places])
+    content = parts != ground
+    number = content.sum(axis=(1, 2))
+    alike = (parts[:, None] == parts).all(axis=(2, 3)).sum(axis=1)
+    over = np.full(parts.shape[1:], ground, np.uint8)
+    for part in parts[::-1]:
+        over = np.where(part != ground, part, over)
+    within = np.indices(over.shape) + 1
+    here = content.sum(axis=0)
+    planes[0] = 1
+    for k, place in enumerate(places):
+        tally = np.bincount(parts[k][content[k]], minlength=10)
+        planes[(slice(1, 5), *place)] = np.stack(
+            [np.full_like(here, k // len(runs[1])), np.full_like(here, k % len(runs[1])), *within]
+        )
+        planes[(slice(5, 9), *place)] = np.array(
+            [number[k], 1 + (number[k] == number.max()), 1 + (number[k] == number.min()), 1 + content[k].all()]
+        )[:, None, None]
+        planes[(0, *place)], planes[(9, *place)], planes[(10, *place)] = 0, here, alike[k]
+        colours[(slice(None), *place)] = np.stack(
+            [np.full_like(over, tally.argmax() if tally.any() else ground), parts[number.argmax()], parts[0], over]
+        )
+    return list(planes), list(colours)
 
 
 def _rooms(grid: Grid, ground: int) -> tuple[list[np.ndarray], np.ndarray]:

@@ -232,11 +232,10 @@ def find_panels(grid: Grid) -> tuple[list[Grid], tuple[int, int]]:
     is cut into halves or thirds of its longer side if that comes out even.
     """
     rows, columns = grid.shape
-    for colour in _line_colours(grid):
-        across = _gaps((grid == colour).all(axis=1))
-        down = _gaps((grid == colour).all(axis=0))
-        if len(across) * len(down) > 1 and _equal(across) and _equal(down):
-            return [grid[r0:r1, c0:c1] for r0, r1 in across for c0, c1 in down], (len(across), len(down))
+    runs = find_runs(grid)
+    if runs is not None:
+        across, down = runs
+        return [grid[r0:r1, c0:c1] for r0, r1 in across for c0, c1 in down], (len(across), len(down))
     for number in (2, 3, 4):
         if rows > columns and rows == number * columns:
             return [grid[i * columns : (i + 1) * columns] for i in range(number)], (number, 1)
@@ -248,6 +247,16 @@ def find_panels(grid: Grid) -> tuple[list[Grid], tuple[int, int]]:
         if columns > rows and columns % number == 0 and columns > number:
             return np.split(grid, number, axis=1), (1, number)
     return [], (0, 0)
+
+
+def find_runs(grid: Grid) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
+    """Rows and columns, as first and one past the last, of the equal parts between lines; None where no lines part it."""
+    for colour in _line_colours(grid):
+        across = _gaps((grid == colour).all(axis=1))
+        down = _gaps((grid == colour).all(axis=0))
+        if len(across) * len(down) > 1 and _equal(across) and _equal(down):
+            return across, down
+    return None
 
 
 def _line_colours(grid: Grid) -> list[int]:

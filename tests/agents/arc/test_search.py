@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from agents.arc.search import Habit, Searcher, Unguided, right, solve
+from agents.arc.search import PATIENCE, SIMPLE, Habit, Searcher, Unguided, right, solve
 from agents.arc.solving import Effort, compile_loops, solve_all, trial
 from env.arc.clock import Clock, OutOfTimeError
 from env.arc.operation import Operation
@@ -133,6 +133,19 @@ def test_time_is_looked_at_within_a_step() -> None:
         act(state, Painter(3), clock)
     with pytest.raises(OutOfTimeError):
         learn(planes_of(state.grids, ()), state.puzzle.wanted, state.outputs, 3, clock)
+
+
+def test_a_search_goes_on_until_a_program_is_simple() -> None:
+    draw = np.random.default_rng(0)
+    cells = [make_grid(draw.integers(0, 4, (5, 5))) for _ in range(2)]
+    noise = Task("noise", (Pair(cells[0], cells[1]),), (Pair(cells[1], None),), "")
+    found = solve(noise, Habit(), seconds=60, most_nodes=PATIENCE + 600)
+    assert found.verified  # by a table as long as what it explains
+    assert found.answers[0].cost > SIMPLE
+    assert found.nodes == PATIENCE + 600
+    simple = solve(task_of("rotate(1)"), Habit(), seconds=60, most_nodes=10**5)
+    assert simple.answers[0].cost <= SIMPLE
+    assert simple.nodes < 2 * simple.first + PATIENCE + len(ACTIONS)
 
 
 def test_equal_states_are_merged() -> None:

@@ -49,6 +49,46 @@ def test_planes_of_a_small_grid() -> None:
     assert source["transposed"][0] == [255] * 4
 
 
+def planes_by_name(cells_of: list[list[int]]) -> tuple[dict[str, list[list[int]]], dict[str, list[list[int]]]]:
+    grid = make_grid(cells_of)
+    values, colours = cells(grid)
+    return (
+        {name: values[i].reshape(grid.shape).tolist() for i, name in enumerate(NAMES)},
+        {name: colours[i].reshape(grid.shape).tolist() for i, name in enumerate(SOURCES)},
+    )
+
+
+def test_planes_of_parts_between_lines() -> None:
+    plane, source = planes_by_name([[1, 0, 5, 3, 2], [0, 0, 5, 0, 2]])
+    assert plane["on_line"] == [[0, 0, 1, 0, 0]] * 2
+    assert plane["panel_column"][0] == [0, 0, 0, 1, 1]
+    assert plane["column_in_panel"][0] == [1, 2, 0, 1, 2]
+    assert plane["panel_content"][1] == [1, 1, 0, 3, 3]
+    assert plane["panel_fullest"][1] == [1, 1, 0, 2, 2]
+    assert plane["panel_emptiest"][1] == [2, 2, 0, 1, 1]
+    assert plane["panels_here"] == [[2, 1, 0, 2, 1], [0, 1, 0, 0, 1]]
+    assert plane["panels_alike"][0] == [1, 1, 0, 1, 1]
+    assert source["panel_colour"][1] == [1, 1, 5, 2, 2]
+    assert source["fullest_panel"][0] == [3, 2, 5, 3, 2]
+    assert source["first_panel"][0] == [1, 0, 5, 1, 0]
+    assert source["laid_over_panels"][0] == [1, 2, 5, 1, 2]
+    plane, source = planes_by_name([[1, 0, 2], [0, 3, 0]])
+    assert not np.array(plane["panels_here"]).any()
+    assert (np.array(source["first_panel"]) == 255).all()
+
+
+def test_planes_of_twins_squares_and_mirrored_boxes() -> None:
+    plane, source = planes_by_name([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 2, 2], [0, 0, 2, 0]])
+    assert source["twin_colour"][0] == [2, 2, 0, 0]
+    assert plane["twin_colour"][2] == [NOTHING, NOTHING, 1, 1]
+    assert source["box_left_right"][1] == [0, 1, 0, 0]
+    assert source["box_up_down"][0] == [1, 0, 0, 0]
+    assert source["box_half_turned"][3] == [0, 0, 2, 2]
+    assert plane["empty_square"] == [[0, 0, 2, 2], [0, 1, 2, 2], [2, 2, 0, 0], [2, 2, 0, 1]]
+    assert plane["solid_square"][0] == [1, 1, 0, 0]
+    assert plane["in_largest_empty_box"] == [[0, 0, 1, 1], [0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
