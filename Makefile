@@ -56,6 +56,7 @@ arc-check: .venv/installed-test
 	WILKINS_ARC_SEQUENCES=2000 WILKINS_ARC_TASKS=800 $(BIN)/pytest tests/export/arc/test_page.py -k "sequences or published"
 
 # The agent file of LLM 20 Questions in the real environment, which needs a folder of its own: its pins are old.
+# Another file than that of belief alone: make keywords-check AGENT=runs/first/submission.tar.gz
 .PHONY: keywords-check
 KAGGLE := build/kaggle
 
@@ -65,7 +66,7 @@ keywords-check: .venv/installed-test
 		&& $(KAGGLE)/bin/pip install --quiet --no-deps kaggle-environments==1.16.11 \
 		&& touch $(KAGGLE)/installed; } \
 		|| echo "keywords-check skipped: the wheels of the real environment cannot be had here"
-	@[ ! -e $(KAGGLE)/installed ] || WILKINS_KAGGLE_PYTHON=$(abspath $(KAGGLE))/bin/python \
+	@[ ! -e $(KAGGLE)/installed ] || WILKINS_AGENT_FILE=$(AGENT) WILKINS_KAGGLE_PYTHON=$(abspath $(KAGGLE))/bin/python \
 		$(BIN)/pytest tests/export/keywords/test_real.py
 
 # Does error tracing find causes: a small model is taught errors, then anew without the traced records (an hour on a core).

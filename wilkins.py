@@ -103,6 +103,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agents.keywords.bench:bench_keywords",
         "win rates of LLM 20 Questions in paired games, and times",
     ),
+    "bench alpha": ("export.keywords.bench:bench_alpha", "LLM 20 Questions with an Alpha, false ones and none"),
     "bench tracing": ("tracing.bench:bench_tracing", "precision and time of error tracing on unseen corpora"),
     "bench arc": (
         "agents.arc.bench:bench_arc",

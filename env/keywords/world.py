@@ -125,11 +125,11 @@ class World:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Hidden keywords, int64 [games], and what each game's partner answers to every question, bool [games, questions].
 
-        `partner` may be a rate for each game, float64 [games]. A tie is answered by a coin, fixed for the game. Keywords
+        `partner` may be a rate for each game, float64 [games]; shares of tiers that are not there are left out. A tie is answered by a coin, fixed for the game. Keywords
         in no list are not drawn: multiply win rates by the share of the others.
         """
         random = np.random.default_rng(seed)
-        share = np.array(shares)
+        share = np.array(shares[: int(self.tier[-1]) + 1])
         tier = random.choice(len(share), size=games, p=share / share.sum())
         first = np.searchsorted(self.tier, np.arange(len(share) + 1))
         hidden = (first[tier] + random.random(games) * np.diff(first)[tier]).astype(np.int64)

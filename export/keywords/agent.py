@@ -36,6 +36,12 @@ _PRECEDES = re.compile(r'does the keyword \(in lowercase\) precede "(.+)" in alp
 FIRST, LAST = "0", "zzzz"
 """Before and after every word of a list: what a test asks about that has no nearer bound."""
 
+NOS = 2
+"""A partner who answers no to everything is tested after as many."""
+
+PRIMARY_ROUND = 11
+"""Round by which an Alpha has led to every primary keyword."""
+
 MARGIN_STEP = 16.0
 """Margins are kept as int8, in sixteenths of a natural log unit, so that also a tie has a side."""
 
@@ -180,6 +186,13 @@ def capacity(questions: int) -> int:
     return 2 ** (questions + 1) - 2
 
 
+def guarded_capacity(questions: int, nos: int = NOS) -> int:
+    """The same where a further test is asked once the first `nos` answers about the words were all no; 894 in nine."""
+    if nos == 0:
+        return capacity(questions - 1)
+    return 1 + capacity(questions - 1) + 1 + guarded_capacity(questions - 1, nos - 1)
+
+
 def rounds_for(words: int) -> int:
     """Fewest rounds of a question and a guess that find any of so many words for certain."""
     return next(rounds for rounds in range(words + 1) if capacity(rounds) >= words) if words > 0 else 0
@@ -204,28 +217,34 @@ class Bisection:
 def bisect(known: Knowledge, said: Said) -> Bisection:
     """The words that are left, of the primary list before the supplementary, and the word to compare with next.
 
-    With `alpha` = check, the second question and the first one about the supplementary list are tests, whose answer
-    follows from those before and is the opposite of the last one: who always says yes, or no, or lies, fails.
-    An Alpha that leaves no word at all is false, or has a keyword of no list.
+    With `alpha` = check some questions are tests, whose answer follows from those before. The first one, before any
+    other about order, is answered no: who always says yes, or lies, fails. Who said no to the next two as well is asked
+    one whose answer is yes, and so is whoever comes to the supplementary list after one test. An Alpha that leaves no
+    word at all is false, or has a keyword of no list.
     """
     order = _Order()
     for word, yes in said.order:
         order.take(word, yes)
     if order.false:
         return Bisection(false=True)
+    checked = known.alpha == "check"
     left: tuple[str, ...] = ()
     question = ""
     for listed, tests in ((known.primary, 1), (known.supplementary, 2)):
         end = len(listed) if order.high is None else bisect_left(listed, order.high)
         words = _without(listed[bisect_left(listed, order.low) : end], said.guesses)
         left = left or words
-        if words and known.alpha == "check" and said.order and order.tests < tests:
-            question = PRECEDES.format((order.low or FIRST) if said.order[-1][1] else (order.high or LAST))
+        nos = NOS - order.nos if order.tests == 1 and order.high is None else None
+        if words and checked and (order.tests < tests or nos == 0):
+            question = order.test(said)
         elif len(words) > 1:
-            question = PRECEDES.format(words[len(words) // 2])
+            # What comes after a no may be so much that the test to come still leaves rounds for it.
+            after = max(PRIMARY_ROUND - 1 - said.rounds, 0)
+            most = 1 + guarded_capacity(after, nos - 1) if checked and nos is not None and after else len(words)
+            question = PRECEDES.format(words[max(len(words) // 2, len(words) - most)])
         if question:
             break
-    tests_left = max(0, 2 - order.tests) if known.alpha == "check" else 0
+    tests_left = max(0, 2 - order.tests) if checked else 0
     rounds = ROUNDS - said.rounds - rounds_for(len(left) - 1) - tests_left
     return Bisection(left, question, not left, capacity(max(0, rounds)), order.low, order.high)
 
@@ -234,9 +253,9 @@ def choose_listed(known: Knowledge, left: Bisection, likely: np.ndarray) -> str:
     """The likeliest of the words left (float32 [keywords], 0 for those of no table), but for those that would hide others.
 
     A primary word that is guessed no longer parts the supplementary words before it from those after it, all but the
-    one that the keyword was said not to precede. A guess that leaves more of them together than half of what the
-    rounds left can search (another guess may put two such gaps together) is made only where all do; then it is the
-    one that leaves fewest. Among equals the word that parts them still comes first, then the last one: so each answer
+    one that the keyword was said not to precede. A guess that leaves more of them together than two thirds of what
+    the rounds left can search (a later guess may add to them) is made only where all do; then it is the one that
+    leaves fewest. Among equals the word that parts them still comes first, then the last one: so each answer
     ends in two gaps at most.
     """
     mass = [0.0 if place is None else float(likely[place]) for place in map(partial(find_keyword, known), left.words)]
@@ -247,7 +266,7 @@ def choose_listed(known: Knowledge, left: Bisection, likely: np.ndarray) -> str:
     def worth(place: int) -> tuple[float, ...]:
         parts = left.words[place] == left.low
         together = 0 if parts else bounds[place + 2] - bounds[place]
-        fits = together <= left.widest // 2
+        fits = 3 * together <= 2 * left.widest
         return (fits, mass[place] if fits else -together, parts, place)
 
     return left.words[max(range(len(mass)), key=worth)]
@@ -261,6 +280,8 @@ class _Order:
     high: str | None = None
     tests: int = 0
     """Questions so far whose answer followed from those before."""
+    nos: int = 0
+    """Other questions that were answered no."""
     false: bool = False
 
     def take(self, word: str, yes: bool) -> None:
@@ -272,6 +293,12 @@ class _Order:
             self.high = word
         else:
             self.low = word
+            self.nos += 1
+
+    def test(self, said: Said) -> str:
+        """A question whose answer is known: no at first, then the opposite of the last answer."""
+        last_yes = not said.order or said.order[-1][1]
+        return PRECEDES.format((self.low or FIRST) if last_yes else (self.high or LAST))
 
 
 def _without(words: Sequence[str], guesses: Sequence[str]) -> tuple[str, ...]:

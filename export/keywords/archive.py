@@ -27,8 +27,8 @@ from export.keywords import agent, player
 LARGEST = 20 * 10**6
 """Bytes that the archive may have."""
 
-PRIMARY = {"check": agent.capacity(9), "trust": agent.capacity(10), "off": 0}
-"""Most primary keywords by how an Alpha is treated: with one test nine questions are left until round 11, else ten."""
+PRIMARY = {"check": agent.guarded_capacity(9), "trust": agent.capacity(10), "off": 0}
+"""Most primary keywords by how an Alpha is treated: after a test nine questions are left until round 11, else ten."""
 
 SUPPLEMENTARY = 2**17
 """Most supplementary keywords."""

@@ -86,3 +86,10 @@ def test_tables_that_do_not_fit_together_are_refused():
     with pytest.raises(ValueError, match="by tier"):
         World(world.answers, world.tier[::-1], world.clarity, world.hardness)
     assert sum(SHARES) == pytest.approx(0.95)
+
+
+def test_shares_of_tiers_that_are_not_there_are_left_out() -> None:
+    world = synthetic_world(0, (30, 20), 8)
+    hidden, _ = world.draw(0.1, 4000, 0, (0.6, 0.2, 0.1, 0.1))
+    assert hidden.max() == 49
+    assert abs((hidden < 30).mean() - 0.75) < 0.03

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from env.identification.wordform import word_answer
 from env.keywords.comparison import GUESS_LIMIT, QUESTION_LIMIT, read_answer
 from env.keywords.package import KeywordPackage
 from export.keywords.agent import (
+    FIRST,
     HANDSHAKE,
+    LAST,
     PRECEDES,
     Agent,
     Knowledge,
@@ -169,7 +172,7 @@ def play_all(known: Knowledge, ends: Callable[[Said], bool] = lambda said: False
 
 
 @pytest.mark.parametrize("seed", [None, 0])
-@pytest.mark.parametrize(("mode", "count"), [("trust", 2046), ("check", 1022)])
+@pytest.mark.parametrize(("mode", "count"), [("trust", 2046), ("check", 894)])
 def test_a_true_alpha_leads_to_every_primary_keyword_by_round_11(mode: str, count: int, seed: int | None) -> None:
     assert PRIMARY[mode] == count
     words = invented(count, 3, 4)
@@ -194,8 +197,7 @@ def spread(mode: str, seed: int | None) -> Knowledge:
     """As many primary keywords as can be, and 2^17 supplementary ones evenly between them."""
     count = PRIMARY[mode]
     every = many_words()[: 2**17 + count]
-    step = len(every) // count
-    primary = every[step // 2 :: step][:count]
+    primary = [every[place] for place in np.linspace(0, len(every) - 1, count + 2)[1:-1].astype(int)]
     known = listed(mode, primary, sorted(set(every) - set(primary)), seed)
     assert (len(known.primary), len(known.supplementary)) == (count, 2**17)
     return known
@@ -213,19 +215,23 @@ def between(known: Knowledge, said: Said) -> tuple[int, int]:
     ), supplementary
 
 
-@pytest.mark.parametrize(("seed", "lost"), [(None, 0), (1, 2)], ids=["alike", "drawn"])
+@pytest.mark.parametrize(("seed", "lost"), [(None, 0), (1, 0.02 * 2**17)], ids=["alike", "drawn"])
 @pytest.mark.parametrize(("mode", "widest"), [("trust", 1022), ("check", 510)])
 def test_once_the_primary_are_used_up_the_rounds_left_search_every_gap(
-    mode: str, widest: int, seed: int | None, lost: int
+    mode: str, widest: int, seed: int | None, lost: float
 ) -> None:
-    """Trusted, ten answers leave one of 1,024 gaps, and nine rounds, which search 1,022 words; tested twice, nine leave
-    one of 512, and eight rounds, which search 510. Guessing the likeliest of a steep prior first may widen a gap."""
+    """Trusted, ten answers leave one of 1,024 gaps, and nine rounds, which search 1,022 words; tested twice, they leave
+    one of 448, and eight rounds, which search 510. Guessing the likeliest of a steep prior first may widen a gap."""
     known = spread(mode, seed)
     found, ended = play_all(known, lambda said: between(known, said)[0] == 0)
     assert set(known.primary) <= set(found)
     assert max(found[name] for name in known.primary) == 11
-    assert min(capacity(20 - said.rounds - (mode == "check")) for said in ended) == widest
-    beyond = [between(known, said)[1] - capacity(20 - said.rounds - (mode == "check")) for said in ended]
+    tests = {"trust": 0, "check": 2}[mode]
+    searched = [
+        capacity(20 - said.rounds - tests + sum(word in (FIRST, LAST) for word, _ in said.order)) for said in ended
+    ]
+    assert min(searched) == widest
+    beyond = [between(known, said)[1] - most for said, most in zip(ended, searched, strict=True)]
     assert sum(number for number in beyond if number > 0) <= lost
 
 
@@ -238,8 +244,8 @@ def test_every_game_of_131072_supplementary_keywords_is_won(mode: str) -> None:
     assert max(found.values()) <= 20
 
 
-@pytest.mark.parametrize("kind", ["yes", "no", "lies"])
-def test_a_false_alpha_is_found_out_by_the_first_test(known: Knowledge, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "questions"), [("yes", 1), ("lies", 1), ("no", 4)])
+def test_a_false_alpha_is_found_out_by_a_test(known: Knowledge, kind: str, questions: int) -> None:
     partner = alpha_of(kind)
     real = honest(known)
 
@@ -248,7 +254,7 @@ def test_a_false_alpha_is_found_out_by_the_first_test(known: Knowledge, kind: st
         return partner(question, keyword, number) if about_order else real(question, keyword, number)
 
     game = play(Agent(known), false, known.keywords[40])
-    assert sum("precede" in question for question in game.questions) == 2
+    assert sum("precede" in question for question in game.questions) == questions
     assert game.won_in is not None
 
 
@@ -393,6 +399,37 @@ def test_titles_agree_exactly_then_in_any_case_then_by_the_rule_of_the_game() ->
     assert find_article(articles, "mask") == "masks"
     assert find_article(articles, "lattes") == "coffee"
     assert find_article(articles, "tea") is None
+
+
+def test_a_model_answers_with_the_likelier_word_and_is_shown_the_article(known: Knowledge, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers", reason="needs wilkins[oracle]")
+    from tests.tiny_model import make_model, make_tokenizer
+
+    network = make_model(make_tokenizer(), seed=4)  # says both words
+    make_tokenizer().save_pretrained(tmp_path)
+    network.save_pretrained(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    articles = {"Tea (drink)": "Tea is a drink. " * 30, "zinc": "A metal."}
+    agent = Agent(replace(known, model=str(tmp_path), articles=articles))
+    yes, no = ([t for t in range(len(tokenizer)) if tokenizer.decode([t]) in forms] for forms in (("yes", "Yes", " yes"), ("no", "No", " no")))  # fmt: skip
+    said = []
+    for number in range(12):
+        question, keyword = f"Would you like {'abcdefghijkl'[number]}?", ("tea", "zinc", "nothing")[number % 3]
+        asked = LanguageModel("", articles).prompt(question, keyword)
+        assert ("Tea is a drink. Tea is" in asked) == (keyword == "tea")
+        assert ("A metal." in asked) == (keyword == "zinc")
+        text = tokenizer.apply_chat_template(
+            [{"role": "user", "content": asked}], add_generation_prompt=True, tokenize=False
+        )
+        with torch.inference_mode():
+            logits = network(torch.tensor([tokenizer.encode(text, add_special_tokens=False)])).logits[0, -1]
+        obs = {"role": "answerer", "turnType": "answer", "questions": [question], "keyword": keyword}
+        said.append(agent(obs))
+        assert said[-1] == ("yes" if logits[yes].max() > logits[no].max() else "no")
+    assert set(said) == {"yes", "no"}, "the comparison needs both answers"
+    place = {"role": "answerer", "turnType": "answer", "questions": ["Is it thing 3?"], "keyword": known.keywords[8]}
+    assert agent(place) == ("yes" if known.margin[8, 3] > 0 else "no"), "the table comes before the model"
 
 
 def test_a_model_that_cannot_be_loaded_is_tried_once_and_says_nothing() -> None:
