@@ -91,6 +91,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing check": ("tracing.check:check", "whether an error goes when its traced records are taken out"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
+    "compare": ("studies.compare:compare", "trained runs side by side on the same platforms, with intervals"),
     "keywords show": ("env.keywords.command:show", "tiers of a keyword package, and what is one keyword"),
     "keywords agent": (
         "export.keywords.command:write",

@@ -144,6 +144,12 @@ class Game(Protocol):
     def evaluate(self, policy: Any) -> Evaluation:
         """Scores of a policy; the same policy has the same scores, and no global random generator moves."""
 
+    def sample(self, policy: Any, seed: int) -> Mapping[str, float]:
+        """Scores x100 of one draw of the world, by its conditions (a noise level, say): the same draw for every policy.
+
+        Drawn apart from what trainings and evaluations see; no global random generator moves.
+        """
+
     def teach(self, policy: Any, seed: int, status: Callable[[str], AbstractContextManager[Any]]) -> float:
         """One lesson: improve the policy in place by what a teacher finds; returns the loss. `status` says what goes on."""
 
@@ -256,6 +262,14 @@ def make_agent(game: Game, settings: Settings) -> tuple[MaskablePPO, Worlds]:
         device=settings.device,
     )
     return agent, worlds
+
+
+def stored_policy(game: Game, run: Run, checkpoint: str = "best") -> Any:
+    """The network of a checkpoint, alone. Raises UserError for one that is missing or damaged."""
+    worlds = cast(VecEnv, game.worlds(1))
+    policy = game.policy(worlds.observation_space, worlds.action_space, lambda _: 0.0, **game.policy_arguments)
+    checkpoints.load_parameters(run.path(run.checkpoint(checkpoint)), policy)
+    return policy
 
 
 def learn(watch: Watch) -> bool:

@@ -25,6 +25,9 @@ from env.arc.solving import ArcStepsVecEnv
 from env.arc.tasks import Task, for_training, load_tasks
 from env.errors import UserError
 
+SAMPLES = 600_000
+"""Seeds of generated tasks from here on are of draws that agents are compared on."""
+
 EVALUATION_NODES = 20
 """Steps within which an evaluation wants a program."""
 
@@ -81,15 +84,13 @@ class Arc:
 
     def evaluate(self, policy: Any) -> Evaluation:
         """Tasks x100 that a search guided by the policy answers right within a few steps: generated, but never met."""
-        guide = Trained(Network.of(policy))
-        scores, nodes = {}, []
-        for name, families in (("unseen", FAMILIES), ("held_out", HELD_OUT)):
-            tasks = instances(families, UNSEEN)
-            found = [solve(task, guide, 600.0, EVALUATION_NODES, stop_at_first=True) for task in tasks]
-            solved = [right(search.answers, task) for search, task in zip(found, tasks, strict=True)]
-            scores[name] = 100 * float(np.mean(solved))
-            nodes += [search.first for search in found if search.first]
+        scores, nodes = _generated(policy, UNSEEN)
         return Evaluation(scores, {"nodes": float(np.mean(nodes)) if nodes else 0.0})
+
+    def sample(self, policy: Any, seed: int) -> Mapping[str, float]:
+        """The same on other generated tasks."""
+        first = SAMPLES + len(UNSEEN) * seed
+        return _generated(policy, range(first, first + len(UNSEEN)))[0]
 
     def teach(self, policy: Any, seed: int, status: Callable[[str], AbstractContextManager[Any]]) -> float:
         """Fit the policy to the programs that a search guided by it finds."""
@@ -109,3 +110,17 @@ class Arc:
         console.print(
             f"agent       {run.folder / AGENT}: wilkins arc solve --agent {run.folder / AGENT} TASKS", soft_wrap=True
         )
+
+
+def _generated(policy: Any, seeds: range) -> tuple[dict[str, float], list[int]]:
+    """Tasks x100 answered right, of families that are trained on and of others; steps to each first program."""
+    guide = Trained(Network.of(policy))
+    scores: dict[str, float] = {}
+    nodes: list[int] = []
+    for name, families in (("unseen", FAMILIES), ("held_out", HELD_OUT)):
+        tasks = instances(families, seeds)
+        found = [solve(task, guide, 600.0, EVALUATION_NODES, stop_at_first=True) for task in tasks]
+        solved = [right(search.answers, task) for search, task in zip(found, tasks, strict=True)]
+        scores[name] = 100 * float(np.mean(solved))
+        nodes += [search.first for search in found if search.first]
+    return scores, nodes

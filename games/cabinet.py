@@ -89,6 +89,18 @@ class Cabinet:
         }
         return Evaluation(scores, figures, {"calls": rounds.calls.astype(np.float32)})
 
+    def sample(self, policy: ShortlistPolicy, seed: int) -> Mapping[str, float]:
+        """Mean score x100 over the hidden animals, each on a platform of its own, at every noise level."""
+        hidden, matrix = self.package.split("hidden"), self.package.matrix
+        margin = matrix.signed_margin()[hidden]
+        scores = {}
+        for noise in self.levels:
+            own = (1 + seed) * 10**9 + round(noise * 10**5)  # a level is drawn the same whatever others there are
+            answers = platforms(margin, noise, own, matrix.missing_rate)
+            rounds = play(self._player(policy, "hidden", noise), answers, hidden)
+            scores[f"noise {noise:g}"] = 100 * float(rounds.score.mean())
+        return scores
+
     def teach(self, policy: ShortlistPolicy, seed: int, status: Callable[[str], AbstractContextManager[Any]]) -> float:
         """Fit the policy to what lookahead finds at every noise level."""
         lessons = []

@@ -31,6 +31,9 @@ MOST_KEYWORDS = 100_000
 TOLD = (0.05, 0.1, 0.2)
 """Rates of wrong answers that the agent is also taught to play under when it is told them."""
 
+SAMPLES = 10**6
+"""Seeds from here on are of games that neither trainings nor evaluations play."""
+
 
 class Keywords:
     """LLM 20 Questions in one world; see `agents.trainer.Game`."""
@@ -86,6 +89,14 @@ class Keywords:
             {"mean_reward": float(rewards.mean())},
             {"round": won[won > 0].astype(np.float32)},
         )
+
+    def sample(self, policy: ShortlistPolicy, seed: int) -> Mapping[str, float]:
+        """Games won, in percent, told nothing of the noise."""
+        chosen = self.choices
+        hidden, answers = self._games(chosen.trials, SAMPLES + seed)
+        won, _ = play(TrainedPlayer(self.belief, policy, chosen.shortlist), answers, hidden)
+        condition = f"{chosen.trials} games, noise {chosen.lowest:g} to {chosen.highest:g}"
+        return {condition: 100 * float((won > 0).mean())}
 
     def teach(self, policy: ShortlistPolicy, seed: int, status: Callable[[str], AbstractContextManager[Any]]) -> float:
         """Fit the policy to what looking ahead to winning finds, noise unknown and told."""

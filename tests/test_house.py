@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ORDER = ("env", "agents", "export", "games", "train", "bench", "wilkins")
+ORDER = ("env", "agents", "export", "games", "studies", "train", "bench", "wilkins")
 """Rooms from left to right: each may import what stands before it, never what comes after."""
 GAMES = ("cabinet", "keywords", "arc")
 SHARED = ("identification", "oracle")
