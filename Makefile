@@ -75,6 +75,17 @@ keywords-check: .venv/installed-test
 tracing-check: .venv/installed-test
 	$(BIN)/wilkins tracing check
 
+# The notebook for beginners, run from top to bottom: some minutes.
+.PHONY: notebook-check
+
+notebook-check: .venv/installed-notebook
+	rm -rf build/notebook && mkdir -p build/notebook && cp docs/quickstart.ipynb build/notebook
+	cd build/notebook && PATH="$(abspath $(BIN)):$$PATH" jupyter-execute --timeout=1200 quickstart.ipynb
+
+.venv/installed-notebook: .venv/installed
+	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[notebook]'
+	touch $@
+
 page/node_modules/.package-lock.json: page/package-lock.json
 	cd page && npm ci --silent
 

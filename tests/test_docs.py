@@ -1,5 +1,6 @@
 """What the documentation names is there: files, commands, flags, make targets."""
 
+import json
 import re
 from pathlib import Path
 
@@ -41,3 +42,12 @@ def test_make_targets_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for name in re.findall(r"`make ([a-z-]+)`|^    make ([a-z-]+)", page.read_text(), re.MULTILINE):
         assert (name[0] or name[1]) in targets, name
+
+
+def test_the_notebook_stands_without_outputs_and_its_commands_exist() -> None:
+    cells = json.loads((ROOT / "docs/quickstart.ipynb").read_text())["cells"]
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    called = re.findall(r"-m wilkins ([a-z]+(?: build)?)|\"wilkins\", \"([a-z]+)\"", code)
+    assert len(called) >= 6
+    assert all((name or other) in wilkins.COMMANDS for name, other in called)
