@@ -66,6 +66,8 @@ class Network:
         """Raises UserError for a file that is missing, damaged, or of other operations."""
         read_bytes(path, "the agent")
         try:
+            with zipfile.ZipFile(path):  # numpy takes what is none for other things
+                pass
             with np.load(path, allow_pickle=False) as stored:
                 weights = {name: stored[name] for name in stored.files}
         except (

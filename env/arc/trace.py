@@ -146,7 +146,7 @@ def write_traces(path: Path, traces: Sequence[Trace]) -> None:
 
 def read_traces(path: Path) -> tuple[Trace, ...]:
     """Traces of a file; raises UserError with file, trace, step and argument for whatever is malformed."""
-    raw = read_bytes(path, "the traces")
+    raw = read_bytes(path, "the file of traces")
     check_size(len(raw), str(path))
     return parse_traces(raw, str(path))
 

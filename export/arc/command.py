@@ -46,6 +46,7 @@ def solve(
     if not tasks:
         raise UserError("no tasks named; give a JSON file, a folder, a zip, or a set such as arc1-training")
     effort = Effort(seconds, nodes)
+    require_folder(out)
     guide = Trained(Network.load(agent))
     loaded = load_tasks(*tasks)
     console = Console()
@@ -57,6 +58,13 @@ def solve(
         console.print(_table(found))
     console.print(_total(found, time.monotonic() - begun), highlight=False)
     console.print(f"wrote {out / SUBMISSION} and {out / TRACES}", highlight=False)
+
+
+def require_folder(out: Path) -> None:
+    """Raises UserError, before anything is searched, where no folder can be made."""
+    place = next(each for each in (out, *out.parents) if each.exists())
+    if not place.is_dir():
+        raise UserError(f"--out {out}: {place} is a file; name a folder")
 
 
 def searched(

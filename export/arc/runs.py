@@ -17,7 +17,7 @@ from env.arc.families import FAMILIES, HELD_OUT, UNSEEN, instances
 from env.arc.folds import held_out, trained_on
 from env.arc.tasks import Task, load_tasks, summary
 from env.files import write_whole
-from export.arc.command import publish, searched
+from export.arc.command import publish, require_folder, searched
 from export.arc.view import page
 
 PAGE = "arc.html"
@@ -45,12 +45,13 @@ def export(
         workers: Processes; 0 for one on every core.
     """
     effort = Effort(seconds, nodes)
+    folder = run if out is None else out
+    require_folder(folder)
     network = load_arc_run(run).network(checkpoint)
     loaded = load_tasks(*tasks) if tasks else instances((*FAMILIES, *HELD_OUT), UNSEEN[:1])
     console = Console()
     console.print(summary(loaded), highlight=False)
     found = searched(loaded, Trained(network), effort, workers, console)
-    folder = run if out is None else out
     network.save(folder / AGENT)
     traces = publish(found, folder)
     write_whole(folder / PAGE, page(loaded, traces))

@@ -73,11 +73,17 @@ def test_no_answer_at_all_is_still_a_whole_submission() -> None:
         (["--seconds", "0"], "--seconds"),
         (["--nodes", "0"], "--nodes"),
         (["--workers", "-1"], "--workers"),
+        (["--agent", "turn.json"], "no agent that can be read (File is not a zip file)"),
+        (["--out", "turn.json"], "turn.json is a file; name a folder"),
+        (["--out", "turn.json/below"], "turn.json is a file; name a folder"),
     ],
 )
-def test_mistakes_are_one_line(flags: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_one_line(
+    flags: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = [] if flags[0].endswith(".json") else [str(write_task(tmp_path))]
-    assert wilkins.main(["arc", "solve", *path, *flags, "--out", str(tmp_path / "out")]) == 2
+    assert wilkins.main(["arc", "solve", *path, "--out", str(tmp_path / "out"), *flags]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
