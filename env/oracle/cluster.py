@@ -186,6 +186,8 @@ class Cluster:
     gpus: int
     """GPUs that a worker spreads its model over."""
     console: Console
+    seconds: float = 0.0
+    """Time of the last `fill` from the first row handed out to the last one kept."""
     _hands: list[_Hand] = field(default_factory=list)
     _nodes: set[str] = field(default_factory=set)
     _request: Request | None = None
@@ -220,6 +222,7 @@ class Cluster:
             hand.task = None
         with metered(self.console, journal, measured, total) as meter:
             _Filling(self, numerics, chosen, measured, meter, total).run()
+            self.seconds = meter.seconds
         if self._compared == numerics:
             for hand in self._hands:
                 rate = hand.pairs / max(time.monotonic() - hand.ready, 1e-9)

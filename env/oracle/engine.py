@@ -97,6 +97,11 @@ class Meter:
         """Reckon speed from now on: what came before was no measuring."""
         self._begun = time.monotonic()
 
+    @property
+    def seconds(self) -> float:
+        """Time since `start`."""
+        return max(time.monotonic() - self._begun, 1e-9)
+
     def take(self, row: Row) -> int:
         """Put `row` on the disk unless it was there before; returns the number of pairs that are new."""
         if self.measured[row.animal_id, row.question_ids].all():
@@ -104,9 +109,8 @@ class Meter:
         self.journal.append(row)
         self.pairs += row.margin.size
         self.near += int((np.abs(row.margin) < NEAR[0]).sum())
-        elapsed = max(time.monotonic() - self._begun, 1e-9)
         near = f"{self.near / self.pairs:.1%} near a tie"
-        self.progress.update(self._task, advance=row.margin.size, rate=self.pairs / elapsed, near=near)
+        self.progress.update(self._task, advance=row.margin.size, rate=self.pairs / self.seconds, near=near)
         return row.margin.size
 
 
