@@ -36,6 +36,15 @@ PYTHONS ?= $(PYTHON)
 wheel-check:
 	.ci/wheel $(PYTHONS)
 
+# The documentation as a site in build/site; a link that leads nowhere ends it (with --quiet it would not be seen).
+.PHONY: docs
+docs: .venv/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+.venv/installed-docs: .venv/installed
+	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[docs]'
+	touch $@
+
 clean:
 	rm -rf .venv build/kaggle build/lib build/bdist.* dist *.egg-info
 
