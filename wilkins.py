@@ -73,6 +73,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "baselines": ("agents.identification.command:baselines", "what simple players score, beside the limit"),
     "play": ("export.cabinet.play:play", "play against a policy in the terminal"),
     "view": ("export.cabinet.view:view", "one HTML page that plays, explains and compares policies"),
+    "view keywords": (
+        "export.keywords.view:view_run",
+        "of a run of LLM 20 Questions: think of a keyword",
+    ),
     "import-matrix": (
         "env.identification.command:import_matrix",
         "bring an answer table made elsewhere into a package",
@@ -91,8 +95,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing check": ("tracing.check:check", "whether an error goes when its traced records are taken out"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
-    "compare": ("studies.compare:compare", "trained runs side by side on the same platforms, with intervals"),
+    "compare": ("studies.compare:compare", "trained runs on the same platforms, with intervals"),
     "keywords show": ("env.keywords.command:show", "tiers of a keyword package, and what is one keyword"),
+    "keywords view": ("export.keywords.view:view", "one HTML page: think of a keyword; watch real games"),
     "keywords agent": (
         "export.keywords.command:write",
         "the agent file of LLM 20 Questions: asks, guesses, answers",
@@ -115,7 +120,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""
 
-ON_RUNS = ("export", "evaluate")
+ON_RUNS = ("export", "evaluate", "view")
 """Subcommands that ask the run which game it is of, and go on with that game's own: `export arc` for `export`."""
 
 

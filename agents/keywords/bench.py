@@ -22,8 +22,8 @@ from env.errors import UserError
 from env.files import write_whole
 from env.flags import SEED, Within
 from env.keywords.belief import Belief, Noise, Transcript
-from env.keywords.comparison import ROUNDS
-from env.keywords.world import SHARES, Partner, World, synthetic_world
+from env.keywords.package import load_keywords
+from env.keywords.world import SHARES, Partner, World, synthetic_world, world_of
 
 PARTNERS: tuple[Partner, ...] = (0.05, 0.1, 0.2, "clarity")
 OTHER_SHARES = (0.4, 0.3, 0.2, 0.1)
@@ -49,10 +49,11 @@ def bench_keywords(
     folder: Path = Path("runs/bench-keywords"),
     decisions: Annotated[int, Within(0, 10**6)] = 200,
     run: Path | None = None,
+    package: Path | None = None,
 ) -> int:
     """Print win rates in 20 rounds on the synthetic 15,113 keywords x 521 questions, with standard errors and bars.
 
-    Every column's players play the same games. A game whose keyword is in no list counts as lost. What was played is
+    Every table's players play the same games. A game whose keyword is in no list counts as lost. What was played is
     kept, so that a bench that was stopped goes on; remove the folder after changing a player.
 
     Args:
@@ -62,10 +63,13 @@ def bench_keywords(
         folder: Keeps the round in which each game was won.
         decisions: Decisions that are timed; 0 times none.
         run: Run of `wilkins train keywords` whose best agent plays too, told of the noise and told nothing.
+        package: Folder of a keyword package whose table is played instead.
     """
     if games < 1 or seed < 0 or decisions < 0:
         raise UserError(f"--games {games} --seed {seed} --decisions {decisions}: games from 1, the others from 0")
-    console, world = Console(), synthetic_world()
+    console = Console()
+    world = synthetic_world() if package is None else world_of(load_keywords(package))
+    prefix = "" if package is None else f"{package.resolve().name}-"
     trained = None if run is None else load_agent(run)
     chosen, tiers = [_partner(text) for text in partners], tuple(np.bincount(world.tier).tolist())
     for partner in chosen:
@@ -81,7 +85,9 @@ def bench_keywords(
             draw, listed = world.draw(partner, games, seed, shares), 100 * sum(shares)
             points: dict[str, np.ndarray] = {}
             for entry in entries:
-                path = folder / f"{entry.name.replace(', ', '-').replace(' ', '-')}-{partner}-{games}-{seed}.txt"
+                path = (
+                    folder / f"{prefix}{entry.name.replace(', ', '-').replace(' ', '-')}-{partner}-{games}-{seed}.txt"
+                )
                 points[entry.name] = listed * (_won(entry, draw, path, console, _wrong(partner)) > 0)
                 table.add_row(*_row(entry, points, partner))
             table.add_section()
@@ -92,7 +98,10 @@ def bench_keywords(
 
 
 def entries_told(world: World, partner: Partner, trained: Agent | None = None) -> Iterator[Entry]:
-    """Players in games whose prior they know: the published ones, belief, the agent, and those told nothing of the noise."""
+    """Players in games whose prior they know: the published ones, belief, and one told nothing of the noise.
+
+    Then the trained agent, told of the noise and told nothing; without one, belief that looks ahead late in a game.
+    """
     told = (
         Noise.by_clarity(world, spread=False) if isinstance(partner, str) else Noise.flat(partner, len(world.clarity))
     )
@@ -102,19 +111,13 @@ def entries_told(world: World, partner: Partner, trained: Agent | None = None) -
     yield Entry("recipe, minus one", lambda: Recipe(world, minus=True))
     yield Entry(TOLD, lambda: BeliefPlayer(Belief.of(world, told)), ("recipe", "recipe, minus one"), lead)
     ahead: dict[Partner, float] = {0.05: 0, 0.1: 0, 0.2: 0.5, "clarity": 0.3}
-    yield Entry("looks ahead", lambda: BeliefPlayer(Belief.of(world, told), LOOK_FROM, deeper=True), (TOLD,), ahead)
     least = dict.fromkeys(PARTNERS, -1.0)
-    yield Entry("belief, noise unknown", lambda: BeliefPlayer(Belief.of(world, Noise.unknown(world))), (TOLD,), least)
-    yield Entry(
-        "looks ahead, noise unknown",
-        lambda: BeliefPlayer(Belief.of(world, Noise.unknown(world)), LOOK_FROM, deeper=True),
-        (TOLD,),
-        least,
-    )
+    unknown = Noise.unknown(world)
     if trained is None:
+        yield Entry("looks ahead", lambda: BeliefPlayer(Belief.of(world, told), LOOK_FROM, deeper=True), (TOLD,), ahead)
+        yield Entry("belief, noise unknown", lambda: BeliefPlayer(Belief.of(world, unknown)), (TOLD,), least)
         return
-    name, unknown = f"agent {trained.label}", Noise.unknown(world)
-    yield Entry(f"{name}, network alone", lambda: trained.player(Belief.of(world, told), ROUNDS + 1), (TOLD,))
+    name = f"agent {trained.label}"
     yield Entry(name, lambda: trained.player(Belief.of(world, told)), (TOLD,), ahead)
     yield Entry(f"{name}, noise unknown", lambda: trained.player(Belief.of(world, unknown)), (name,), least)
 

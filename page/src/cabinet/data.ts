@@ -1,5 +1,6 @@
 // What view.py wrote into the page, decoded. Axes are given as [candidates, questions].
 
+import { bytes } from "../common/bytes";
 import { distinct } from "../common/text";
 
 /** Chance that an answer turns over, by the size of its margin; linear between the points. */
@@ -104,13 +105,6 @@ export interface Data extends Omit<RawData, "margins" | "missing" | "twin" | "di
   twin: Int16Array;
   differ: Uint16Array;
   policies: Policy[];
-}
-
-function bytes(text: string): ArrayBuffer {
-  const binary = atob(text);
-  const out = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
-  return out.buffer;
 }
 
 export function decode(text: string): Data {
