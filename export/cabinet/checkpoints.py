@@ -15,6 +15,7 @@ from env.identification.belief import Assumed
 from env.identification.package import Candidates
 from export.cabinet.command import exported, rows_of
 from export.cabinet.evaluate import AgentScore
+from export.cabinet.record import sourced
 
 WIDTH = 10
 """Longest bar of the curve, in characters."""
@@ -47,7 +48,8 @@ def evaluated(folder: Path, hidden: Candidates, assumed: Assumed, which: str, co
 
 def show_agents(scores: Sequence[AgentScore], hidden: Candidates, assumed: Assumed, console: Console) -> None:
     """Print a line a checkpoint; with several of them the curve beside it, of the agent unaided at the noise."""
-    table = Table(title=f"agents on {hidden.choice}, x100, limit {limit(len(hidden)):.2f}", title_justify="left")
+    told = f"agents on {hidden.choice}, x100, limit {limit(len(hidden)):.2f}, {sourced(hidden.package, assumed)}"
+    table = Table(title=told, title_justify="left")
     table.add_column("checkpoint")
     for column in ("noise 0", str(assumed), "solved", "calls", "lookahead"):
         table.add_column(column, justify="right")

@@ -30,7 +30,7 @@ from export.cabinet.archive import write_source, write_submission
 from export.cabinet.enumerate import MAX_NODES, Cut, Decisions, enumerate_decisions, to_graph
 from export.cabinet.evaluate import Row, measure, row, score_table, walked
 from export.cabinet.graph import ASK, GUESS, Graph, graph_to_json
-from export.cabinet.record import POLICY, SUBMISSION, ExportRecord, publishing, spoken
+from export.cabinet.record import POLICY, SUBMISSION, ExportRecord, earlier, publishing, sourced, spoken
 from export.cabinet.score import Outcome, expected
 from export.cabinet.view import Made, page, training_of
 
@@ -76,21 +76,24 @@ def export(
 ) -> int:
     """Write policy.json, submission.zip, source.zip and policy.html of a trained run.
 
-    What is not said by a flag is as the run was trained.
+    What is not said by a flag is as in the run's last export, and before there is one as the run was trained.
 
     Args:
         run: Run folder, as `wilkins train` made it.
         package: Package to export for. Default: the one the run was trained on.
-        candidates: Animals with prior mass: hidden, dev, test1, all, or a file of animal names. Default: hidden.
-        noise: Noise that the policy assumes of the platform, in margin units. Default: the run's.
+        candidates: Animals with prior mass: hidden, dev, test1, all, or a file of animal names. Default: those
+            of the last export, else hidden.
+        noise: Noise that the policy assumes of the platform, in margin units. Default: that of the
+            last export, else the run's.
         max_nodes: Nodes that the graph may have. Default: the run's.
         improve_seconds: Nominal seconds of lookahead, of which one step is always taken; 0 exports the agent's
             own decisions. Default: the run's.
         out: Submission archive to write, its companions beside it. Default: submission.zip in the run folder.
         answer_model: How the policy assumes that a platform answers: gaussian noise, the measured flip curve of the
             package, or auto: whichever the package recorded as the better one ('wilkins oracle compare --write-noise').
+            Default: that of the last export, else auto.
         doubt: Share of the answers, 0 to 1, that the policy takes to be noisier than assumed: it then holds where a
-            platform is. Scores are projected without it. Default: the run's.
+            platform is. Scores are projected without it. Default: that of the last export, else the run's.
         checkpoint: Agent to export: best, last, or the steps of a checkpoint.
         transfer: Allow a package that the run was not trained on.
     """
@@ -99,11 +102,12 @@ def export(
     world = load_package(package_place(chosen.package, package, run))
     if not transfer:
         trained.require(world)
-    assumed = world.assumed(
-        chosen.noise if noise is None else noise, chosen.doubt if doubt is None else doubt, answer_model or "auto"
-    )
+    before = earlier(run)
+    # A curve belongs to one noise: where another is asked for, the package says what predicts best there.
+    model: AnswerModel = answer_model or (before.answer_model if noise in (None, before.noise) else "auto")
+    assumed = world.assumed(before.noise if noise is None else noise, before.doubt if doubt is None else doubt, model)
     export_run(
-        trained, world.among(candidates or "hidden"), assumed, Console(),
+        trained, world.among(candidates or before.candidates), assumed, Console(),
         max_nodes=chosen.max_nodes if max_nodes is None else max_nodes,
         improve_seconds=chosen.improve_seconds if improve_seconds is None else improve_seconds,
         out=out, checkpoint=checkpoint,
@@ -294,7 +298,7 @@ def _report(
     platform = measured_platform(hidden.package)
     if platform is not None and hidden.choice == "hidden":
         rows.append(measure(best.cut.graph, hidden, assumed, platform).rows[-1])
-    console.print(score_table(rows, f"{run.folder}: scores x100"))
+    console.print(score_table(rows, f"{run.folder}: scores x100, {sourced(hidden.package, assumed)}"))
 
 
 def rows_of(who: str, graph: Graph, hidden: Candidates, assumed: Assumed) -> Sequence[Row]:

@@ -25,7 +25,7 @@ from env.identification.matrix import Matrix
 from env.identification.package import AnswerModel, Candidates
 from env.identification.tables import read_table
 from export.cabinet.graph import GUESS, Graph, read_graph
-from export.cabinet.record import POLICY, recorded, spoken, world_of
+from export.cabinet.record import POLICY, recorded, sourced, spoken, world_of
 from export.cabinet.score import POINTS, Outcome, call_distribution, cut_gain, expected, walk
 
 FINAL, LIVE = 96, 32
@@ -280,7 +280,7 @@ def evaluate(
     if agents:
         show_agents(agents, hidden, assumed, console)
     if report is not None:
-        show(report, f"{target}: {report.nodes} nodes", console)
+        show(report, f"{target}: {report.nodes} nodes, {sourced(world, assumed)}", console)
 
 
 @dataclass(frozen=True)

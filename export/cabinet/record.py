@@ -19,7 +19,7 @@ from agents.runs import CONFIG, package_place
 from env.errors import UserError
 from env.files import read_bytes, write_whole
 from env.identification.belief import Assumed
-from env.identification.package import AnswerModel, Candidates, load_package
+from env.identification.package import AnswerModel, Candidates, Package, load_package
 
 RECORD = "export.json"
 POLICY, SUBMISSION = "policy.json", "submission.zip"
@@ -72,6 +72,18 @@ def recorded(target: Path) -> ExportRecord:
     return ExportRecord()
 
 
+def earlier(folder: Path) -> ExportRecord:
+    """What the last export into a run folder was made for; what it was trained with before there is one.
+
+    A record that is damaged says nothing: an export replaces it.
+    """
+    try:
+        return _read(folder / RECORD)
+    except UserError:
+        choices = load_cabinet_run(folder).choices
+        return ExportRecord(None, noise=choices.noise, doubt=choices.doubt)
+
+
 def require_whole(folder: Path, target: Path) -> None:
     """Raises UserError where the policy and the archive of a folder are not of one export."""
     if target not in (folder, folder / POLICY, folder / SUBMISSION) or not (folder / POLICY).is_file():
@@ -111,11 +123,15 @@ def world_of(
 def spoken(candidates: Candidates, assumed: Assumed) -> str:
     """In one line what was played."""
     package = candidates.package
-    source = "" if assumed.curve is not None else f" ({package.noise_source(assumed.noise)})"
     return (
-        f"package {package.path}, {len(candidates)} candidates ({candidates.choice}), {assumed}{source}, "
+        f"package {package.path}, {len(candidates)} candidates ({candidates.choice}), {sourced(package, assumed)}, "
         f"doubt {assumed.doubt:g}"
     )
+
+
+def sourced(package: Package, assumed: Assumed) -> str:
+    """How a platform is assumed to answer, and whether its noise was measured."""
+    return str(assumed) if assumed.curve is not None else f"{assumed} ({package.noise_source(assumed.noise)})"
 
 
 def _read(path: Path) -> ExportRecord:

@@ -64,6 +64,31 @@ def test_what_an_export_assumed_holds_for_the_commands_after_it(run: Path, capsy
     assert [point["steps"] for point in data["policies"][0]["training"]] == [1024, 2048, 3072, 4096]
 
 
+def test_every_table_says_whether_its_noise_was_measured(run: Path, capsys: Capture) -> None:
+    for command, tables in (("export", ["scores x100"]), ("evaluate", ["agents on", "nodes"])):
+        done(command, run, "--noise", "0.2", *(["--improve-seconds", "0"] if command == "export" else []))
+        said = told(capsys)
+        for table in tables:
+            title = said[said.index(table) :].split("┏")[0]
+            assert "noise 0.2 (assumed)" in title, (command, table)
+
+
+def test_an_export_begins_where_the_one_before_it_stood(run: Path, capsys: Capture) -> None:
+    wanted = "12 candidates (dev), noise 0.2 (assumed), doubt 0.3"
+    done("export", run, "--noise", "0.2", "--doubt", "0.3", "--candidates", "dev", "--improve-seconds", "0")
+    first = (run / "policy.json").read_bytes()
+    told(capsys)
+    done("export", run, "--improve-seconds", "0")
+    assert wanted in told(capsys)
+    assert (run / "policy.json").read_bytes() == first
+    done("export", run, "--improve-seconds", "0", "--doubt", "0", "--candidates", "hidden")
+    assert " candidates (hidden), noise 0.2 (assumed), doubt 0" in told(capsys)
+    (run / "export.json").write_text("{")
+    done("export", run, "--improve-seconds", "0")
+    assert " candidates (hidden), noise 0.1" in told(capsys), "a damaged record says nothing and is replaced"
+    done("validate", run)
+
+
 @pytest.mark.usefixtures("quits")
 @pytest.mark.parametrize("command", ["evaluate", "view", "play", "validate", "export", "train"])
 def test_a_package_that_moved_is_named_with_a_flag(
