@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import platform
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -166,12 +168,13 @@ def train(game: Game, settings: Settings, console: Console) -> tuple[Run, bool]:
     check(game, settings)
     run = begun(game, settings) if settings.resume is None else load_run(settings.resume, game.name)
     require(run, game)
-    with sole_writer(run.folder, "training"):
+    with sole_writer(run.folder, "training"), curves_fail_once():
         try:
             watch = Watch(game, settings, run, console)
             finished = learn(watch) and taught(watch)
         except OSError as error:  # TensorBoard writes on its own
-            what = "the curves" if error.filename is None else error.filename
+            require_there(run)
+            what = "the curves" if error.filename is None else os.fsdecode(error.filename)
             raise UserError(
                 f"cannot write {what} in {run.folder}: {error.strerror or error}; "
                 f"mend that, then go on with --resume {run.folder}"
@@ -219,6 +222,28 @@ def require(run: Run, game: Game) -> None:
                 f"{run.folder}: trained in another world: its {key} is {str(there)[:80]}, here it is {here}; "
                 f"{game.elsewhere}, or train a new run"
             )
+
+
+def require_there(run: Run) -> None:
+    """Raises UserError where a run's folder vanished while it was trained."""
+    if not (run.folder / CONFIG).exists():
+        raise UserError(f"the run folder {run.folder} is gone; nothing more can be kept, so training ends")
+
+
+@contextmanager
+def curves_fail_once() -> Iterator[None]:
+    """Let the failure of the thread that writes the curves be told once: TensorBoard raises it again in the main one."""
+    previous = threading.excepthook
+
+    def hook(failed: threading.ExceptHookArgs) -> None:
+        if not isinstance(failed.exc_value, OSError):
+            previous(failed)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = previous
 
 
 def check(game: Game, settings: Settings) -> None:
@@ -413,8 +438,7 @@ class Watch(BaseCallback):
         self._commit(checkpoint, dataclasses.replace(self.record, stopped=checkpoint))
 
     def _commit(self, checkpoint: Checkpoint, record: Record) -> None:
-        if not (self.run.folder / CONFIG).exists():
-            raise UserError(f"the run folder {self.run.folder} is gone; nothing more can be kept, so training ends")
+        require_there(self.run)
         checkpoints.save(self.run.path(checkpoint), self.agent, self.worlds)
         self.run.commit(record)
         self.record = record

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable
@@ -440,6 +441,34 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(
     assert {str(path.relative_to(tmp_path / "full")) for path in files} == set(written[:fits])
     for path in files:
         assert zipfile.is_zipfile(path) if path.suffix == ".npz" else json.loads(path.read_bytes())
+
+
+@pytest.mark.parametrize("curves", [False, True], ids=["checkpoints", "curves"])
+def test_a_run_folder_that_vanishes_ends_training_in_one_line(
+    train_small: Train, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, curves: bool
+) -> None:
+    """Whether the checkpoint fails first, or the thread that writes the curves."""
+    step = trainer.Watch._on_step
+
+    def vanishing(watch: trainer.Watch) -> bool:
+        if watch.num_timesteps >= 1500 and watch.run.folder.exists():
+            if curves:
+                (writer,) = (each.writer for each in watch.logger.output_formats)
+                folder = watch.run.folder.rename(tmp_path / "elsewhere")
+                writer.file_writer.event_writer._async_writer._worker._next_flush_time = 0
+                writer.add_scalar("x", 1.0)
+                writer.file_writer.event_writer._async_writer._worker.join(10)
+                assert not writer.file_writer.event_writer._async_writer._worker.is_alive()
+                shutil.rmtree(folder)
+            else:
+                shutil.rmtree(watch.run.folder)
+        return step(watch)
+
+    monkeypatch.setattr(trainer.Watch, "_on_step", vanishing)
+    before = threading.excepthook
+    assert train_small("--runs", tmp_path, "--name", "gone") == 2
+    assert f"the run folder {tmp_path / 'gone'} is gone; nothing more can be kept" in one_line(capsys)
+    assert threading.excepthook is before
 
 
 # One program
