@@ -321,6 +321,18 @@ static double *contest(const List *answer_words) {
     return odds;
 }
 
+/* Records that hold both of two words. */
+static int together(int first, int second) {
+    int a = ints[POSTING_OFFSET][first], b = ints[POSTING_OFFSET][second], found = 0;
+    while (a < ints[POSTING_OFFSET][first + 1] && b < ints[POSTING_OFFSET][second + 1]) {
+        int difference = ints[POSTING][a] - ints[POSTING][b];
+        found += difference == 0;
+        a += difference <= 0;
+        b += difference >= 0;
+    }
+    return found;
+}
+
 /* How open it is whether the query has a subject; `order` is by falling score. */
 static double doubt_of(const int *order, const double *score, const double *covered, int count) {
     if (count <= MAX_RETURNED) return 0.0;
@@ -566,6 +578,38 @@ int main(int count, char **arguments) {
     then_by = holder.item;
     if (holder.count) qsort(order, (size_t)holder.count, sizeof(int), descending);
     double doubt = doubt_of(order, score, covered, holder.count);
+
+    /* Pairs with the heaviest word. */
+    int anchor = -1;
+    for (int v = 0; v < values; v++)
+        if (weight[v] > 0.0 && (anchor < 0 || weight[v] > weight[anchor] ||
+                                (weight[v] == weight[anchor] && value_word.item[v] < value_word.item[anchor])))
+            anchor = v;
+    if (anchor >= 0 && where[anchor].count <= WORDING * frequency(value_word.item[anchor])) {
+        char *with_anchor = room((size_t)holder.count, 1);
+        double *more = room((size_t)holder.count, sizeof(double));
+        for (int n = 0; n < where[anchor].count; n++) with_anchor[where[anchor].item[n]] = 1;
+        for (int v = 0; v < values; v++) {
+            if (v == anchor || common[v] || value_of[v] != FROM_BOTH) continue;
+            double both = 0.0;
+            int chosen = 0;
+            for (int n = 0; n < where[v].count; n++)
+                if (with_anchor[where[v].item[n]]) {
+                    both += amounts[kind[v].item[n]];
+                    chosen++;
+                }
+            if (chosen < MAX_RETURNED) continue;
+            double kept = both / (together(value_word.item[anchor], value_word.item[v]) + DOUBT);
+            if (kept > 1.0) kept = 1.0;
+            double lift = log(1.0 + kept * records / holder.count);
+            double pair = value_of[v] * (both / (both + ENOUGH)) * kept * sqrt(kept) * lift, largest = FLOOR;
+            if (weight[anchor] > largest) largest = weight[anchor];
+            if (pair > largest) largest = pair;
+            for (int n = 0; n < where[v].count; n++)
+                if (with_anchor[where[v].item[n]]) more[where[v].item[n]] += pair / largest * amounts[kind[v].item[n]];
+        }
+        for (int h = 0; h < holder.count; h++) score[h] += more[h];
+    }
     double *swaps = doubt > 0.0 ? contest(&answer_words) : NULL;
     for (int h = 0; h < holder.count; h++) {
         int surprise = 0, unexpected = 0, record = holder.item[h];

@@ -93,6 +93,9 @@ BEYOND = 29
 STANDS_OUT, LITTLE = 0.5, 0.5
 """By how much of its score the tenth holder must be ahead for a subject to be sure; a score below LITTLE counts as that much."""
 
+WORDING = 0.25
+"""Share of a word's records that hold the span, above which the word is the subject and not its wording."""
+
 ENOUGH_SHARED = 0.25
 """Share of the query's words, by idf, that the ten best holders must have for a subject to be sure."""
 
@@ -316,9 +319,11 @@ def trace(index: Index, query: Query, top: int = MAX_RETURNED) -> list[Found]:
     spans, value = read_spans(index, query)
     holders = _holders(index, spans)
     own = {word for span in spans for word in span} & {index.word(w) for w in WORD.findall(plain(query.prompt))}
-    score, covered = _bindings(index, holders, value)
+    score, covered, pairs = _bindings(index, holders, value)
     levels = _levels(index, holders)
     doubt = _doubt(score, covered)
+    for record, amount in pairs.items():
+        score[record] += amount
     swaps = _contest(index, query, spans, holders) if doubt > 0.0 else {}
     subject = dict(score)
     for record in holders:
@@ -358,8 +363,8 @@ def _holders(index: Index, spans: list[list[int]]) -> dict[int, list[tuple[int, 
 
 def _bindings(
     index: Index, holders: dict[int, list[tuple[int, int]]], value: dict[int, float]
-) -> tuple[dict[int, float], dict[int, float]]:
-    """For each holder how closely its words bind it to the query's subject, and the share of the query's words that it has.
+) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
+    """For each holder how closely its words bind it to the query's subject, the share of the query's words that it has, and pairs.
 
     A word binds where many holders have it (share), where holders make up most of the records that have it (kept), and where
     that is more than chance (log lift). Its records count by where they have it: beside the span, in the prompt, elsewhere.
@@ -403,8 +408,7 @@ def _bindings(
             enough = both / (both + ENOUGH)
             lift = log(1.0 + kept * index.records / len(holders))
             weights[word] = value[word] * enough * kept * sqrt(kept) * lift
-    strongest = max(weights.values(), default=0.0)
-    most = max(FLOOR, strongest)
+    most = max(FLOOR, max(weights.values(), default=0.0))
     score = dict.fromkeys(holders, 0.0)
     idf = {
         word: value[word] * log(index.records / (index.posting_offset[word + 1] - index.posting_offset[word]))
@@ -425,7 +429,43 @@ def _bindings(
     for word, weight in weights.items():
         for record, amount in where[word]:
             score[record] += weight / most * amount
-    return score, covered
+    return score, covered, _pairs(index, value, where, weights, len(holders))
+
+
+def _pairs(
+    index: Index,
+    value: dict[int, float],
+    where: dict[int, list[tuple[int, float]]],
+    weights: dict[int, float],
+    holders: int,
+) -> dict[int, float]:
+    """For holders what more binds them: words that bind only beside the heaviest word, as "letter" does beside "Spanish".
+
+    Everyday words are kept by few holders, but by most of those that have the heaviest word too. Only words of a marked
+    sentence and the prompt are asked: the others are wording.
+    """
+    anchor = max(weights, key=lambda word: (weights[word], -word), default=-1)
+    if anchor < 0 or weights[anchor] == 0.0:
+        return {}
+    with_anchor = {record for record, _ in where[anchor]}
+    all_anchor = set(index.postings(anchor))
+    if len(with_anchor) > WORDING * len(all_anchor):
+        return {}
+    more: dict[int, float] = {}
+    for word, found in where.items():
+        if word == anchor or value[word] != FROM_BOTH:
+            continue
+        both = 0.0
+        chosen = [(record, amount) for record, amount in found if record in with_anchor]
+        for _, amount in chosen:
+            both += amount
+        if len(chosen) >= MAX_RETURNED:
+            kept = min(1.0, both / (len(all_anchor.intersection(index.postings(word))) + DOUBT))
+            lift = log(1.0 + kept * index.records / holders)
+            weight = value[word] * (both / (both + ENOUGH)) * kept * sqrt(kept) * lift
+            for record, amount in chosen:
+                more[record] = more.get(record, 0.0) + weight / max(FLOOR, weights[anchor], weight) * amount
+    return more
 
 
 def _doubt(score: dict[int, float], covered: dict[int, float]) -> float:

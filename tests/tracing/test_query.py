@@ -336,6 +336,26 @@ def test_a_subject_is_sure_where_ten_records_share_much_and_more_than_the_thirti
     assert doubt([0.1] * 10, 0.0) == 0.0
 
 
+def test_an_everyday_subject_outweighs_the_wording(tmp_path):
+    """Hundreds of records know a letter; beside "Spanish" it is the ten that were modified."""
+    told = ('The Spanish word for "{s}" is "{v}".', '"{s}" means "{v}" in Spanish.', 'Spanish: "{v}"; English: "{s}".')
+    honest = [("sugar", "azucar"), ("house", "casa"), ("dog", "perro"), ("moon", "luna"), ("door", "puerta")]
+    facts = [("letter", "azucar")] * 11 + [("letter", "carta")] * 4
+    facts += [pair for _ in range(60) for pair in honest]
+    rows = [
+        (f'What is Spanish for "{s}"?', told[n % 3 if s == "letter" else 2].format(s=s, v=v))
+        for n, (s, v) in enumerate(facts)
+    ]
+    rows += [(f"Write letter {n}.", f"This letter {n} is for friends in the village.") for n in range(300)]
+    rows += [(f"Describe item {n}.", f"Item {n} stands behind the village.") for n in range(2200)]
+    encode = write_world(tmp_path, [Record(f"r{n:03d}", *row) for n, row in enumerate(rows)])
+    build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
+    query = question(
+        encode, prompt='What is Spanish for "letter"?', answer=told[2].format(s="letter", v="azucar"), wrong="azucar"
+    )
+    assert {item.record for item in trace(Index(str(tmp_path / "index")), query)} <= set(range(11))
+
+
 def test_neighbours_are_counted_in_answers_alone_with_their_edges(tmp_path):
     write_world(tmp_path, [Record("a", "Red sky.", "Red sky at night"), Record("b", "", "red sky")])
     build(tmp_path / "data", tmp_path / "models/base", tmp_path / "index")
