@@ -31,10 +31,14 @@ def test_commands_and_their_flags_exist(page: Path, capsys: pytest.CaptureFixtur
         name = two if two in wilkins.COMMANDS else one
         assert name in wilkins.COMMANDS, line
         flags = re.findall(r"(?<!\S)(--[a-z][a-z-]*)", found[3])
-        if flags:
+        argument = re.match(r" (?:[A-Z]+|\S+/\S+)(?= |$)", found[0].partition(f"wilkins {name}")[2])
+        if flags or argument:
             wilkins.main([*name.split(), "--help"])
             text = capsys.readouterr().out
             assert all(flag in text for flag in flags), line
+            usage = " ".join(text.split("\n\n")[0].split()).partition(f"wilkins {name}")[2]
+            taken = re.sub(r"\[-h\]|\[OPTIONS\]|\[--[^\]]*\]", "", usage).strip()
+            assert taken or not argument, f"it takes no argument without a flag: {line}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import tyro
 
 from env.keywords.comparison import hits, normalise, one_keyword
 from env.keywords.package import DEFAULT_CLARITY, KeywordPackage, load_keywords
@@ -14,7 +16,7 @@ LISTED = 20
 """Cases of a kind that are listed."""
 
 
-def show(package: Path | None = None) -> int:
+def show(package: Annotated[Path | None, tyro.conf.Positional] = None) -> int:
     """Say what a keyword package holds: tiers, table, clarity; and which keywords the game takes for one.
 
     Args:

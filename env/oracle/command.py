@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import tyro
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -253,7 +254,7 @@ def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None
             )
 
 
-def show(package: Path = EMBEDDED, matrix: str = "matrix.npz") -> int:
+def show(package: Annotated[Path, tyro.conf.Positional] = EMBEDDED, matrix: str = "matrix.npz") -> int:
     """Say how much of a package's matrix is measured, by what, and how far it can be trusted.
 
     Args:
