@@ -321,39 +321,42 @@ class _Bench:
             environment["PYTHONPATH"] = str(ROOT)
         folder = self.work / "cwd"
         folder.mkdir(exist_ok=True)
-        with tempfile.TemporaryFile() as errors:
+        reading, writing = os.pipe()
+        with tempfile.TemporaryFile() as errors, open(reading, encoding="utf-8") as report:
             began = time.perf_counter()
-            try:
-                process = subprocess.Popen(
-                    [str(word) for word in command],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    env=environment,
-                    cwd=folder,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                return Outcome(0.0, 0, f"cannot start {command[0]}: {error.strerror or error}")
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(writing), *(str(word) for word in command)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+                pass_fds=(writing,),
+            )
+            os.close(writing)
             timer = threading.Timer(limit, _end, (process.pid,))
             timer.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - began
+            process.wait()
+            waited = time.perf_counter() - began
             timer.cancel()
-            process.returncode = os.waitstatus_to_exitcode(status)
             _end(process.pid)
+            told = report.read().split(maxsplit=2)
             errors.seek(0)
             said = errors.read().decode("utf-8", "replace").strip().splitlines()
+        if told and told[0] == "refused":
+            return Outcome(0.0, 0, f"cannot start {command[0]}: {told[2]}")
+        seconds, code, resident = (float(told[0]), int(told[1]), int(told[2])) if told else (waited, -1, 0)
         strays = _tree(folder)
         fault = ""
         if seconds >= limit:
             fault = f"later than {limit:.0f} s"
-        elif process.returncode:
-            fault = f"exit code {process.returncode}: {said[-1][:200] if said else 'nothing said'}"
+        elif code:
+            fault = f"exit code {code}: {said[-1][:200] if said else 'nothing said'}"
         elif strays:
             fault = f"state outside the index folder: {sorted(strays)[0]}"
         shutil.rmtree(folder, ignore_errors=True)
-        return Outcome(seconds, usage.ru_maxrss * 1024, fault)
+        return Outcome(seconds, resident * 1024, fault)
 
 
 class _GpuSampler:
@@ -381,6 +384,26 @@ class _GpuSampler:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             values = [int(line) for line in done.stdout.split() if line.isdigit()]
             self.peak = max([self.peak, *(value << 20 for value in values)])
+
+
+_LAUNCHER = """
+import os, sys, time
+report, command = int(sys.argv[1]), sys.argv[2:]
+os.set_inheritable(report, False)
+began = time.perf_counter()
+try:
+    child = os.posix_spawnp(command[0], command, os.environ)
+except OSError as error:
+    os.write(report, f"refused - {error.strerror or error}".encode())
+    sys.exit()
+_, status, usage = os.wait4(child, 0)
+took = time.perf_counter() - began
+os.write(report, f"{took} {os.waitstatus_to_exitcode(status)} {usage.ru_maxrss}".encode())
+"""
+"""Starts a command and tells seconds, exit code and peak resident KiB.
+
+A process is charged with the memory of the one that started it, so a small one does, not the verifier.
+"""
 
 
 def _end(group: int) -> None:

@@ -78,6 +78,21 @@ def test_a_good_submission_passes_and_its_reward_follows_the_formula(world):
     assert verdict.reward == 1.0
 
 
+def test_a_query_is_not_charged_with_the_memory_of_the_verifier(world):
+    folder, _, run = world
+    held = bytearray(400 << 20)
+    verdict = run(submission(folder / "s"))
+    assert 0 < verdict.resident < 100 << 20
+    assert len(held) == 400 << 20
+    assert 0 < verdict.seconds < 3
+
+
+def test_a_command_that_cannot_start_is_named(world):
+    folder, _, run = world
+    made = submission(folder / "s", prepare="#!/nowhere\n")
+    assert run(made).faults == [f"preparation failed: cannot start {made / 'prepare.sh'}: No such file or directory"]
+
+
 ZERO = {
     "late": ("time.sleep(9)", "later than 3 s"),
     "exit code": ("print('no', file=sys.stderr); sys.exit(4)", "exit code 4: no"),
