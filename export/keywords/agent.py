@@ -362,14 +362,18 @@ def answer(
 
 
 def excerpt(text: str, least: int = CONTEXT[0], most: int = CONTEXT[1]) -> str:
-    """Start of an article, cut after a sentence: the first end of one from `least` characters on, at most `most`."""
+    """Start of an article, cut after a sentence: the first end of one from `least` characters on, at most `most`.
+
+    Where none ends there, it is cut between words.
+    """
     text = " ".join(text.split())
     if len(text) <= least:
         return text
     for end in re.finditer(r"[.!?](?=\s|$)", text):
         if least <= end.end() <= most:
             return text[: end.end()]
-    return text[:most]
+    whole, _, _ = text[: most + 1].rpartition(" ")
+    return (whole or text)[:most]
 
 
 def find_article(articles: Mapping[str, str], keyword: str) -> str | None:

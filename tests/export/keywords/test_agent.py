@@ -389,6 +389,8 @@ def test_an_article_is_cut_at_a_sentence() -> None:
     assert cut.endswith(".")
     assert excerpt("Short.  And  sweet.") == "Short. And sweet."
     assert len(excerpt("x" * 9000)) == 2048
+    assert excerpt("word " * 2000) == ("word " * 409).strip()
+    assert excerpt("Short one. " + "word " * 60) == ("Short one. " + "word " * 60).strip()
 
 
 def test_titles_agree_exactly_then_in_any_case_then_by_the_rule_of_the_game() -> None:
