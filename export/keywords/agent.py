@@ -372,7 +372,7 @@ def excerpt(text: str, least: int = CONTEXT[0], most: int = CONTEXT[1]) -> str:
     for end in re.finditer(r"[.!?](?=\s|$)", text):
         if least <= end.end() <= most:
             return text[: end.end()]
-    whole, _, _ = text[: most + 1].rpartition(" ")
+    whole, _, _ = f"{text} "[: most + 1].rpartition(" ")
     return (whole or text)[:most]
 
 
