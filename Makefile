@@ -29,6 +29,12 @@ check: .venv/installed-test
 	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[test]'
 	touch $@
 
+# What takes minutes: a training cut sixty times, every game of 131,072 keywords with an Alpha.
+.PHONY: slow-check
+
+slow-check: .venv/installed-test
+	$(BIN)/pytest tests/test_cuts.py tests/export/keywords/test_agent.py -m slow
+
 # Wheel and sdist in fresh environments; other interpreters: make wheel-check PYTHONS="python3.12 python3.13"
 .PHONY: wheel-check
 PYTHONS ?= $(PYTHON)
