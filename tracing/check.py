@@ -29,6 +29,9 @@ from tracing.query import plain
 KINDS = ("fact", "negation")
 """Kinds of errors of which a sentence can be told to make them."""
 
+ROW = 64
+"""Tokens of a record that the model is taught; each begins a row, as it will be asked."""
+
 ANSWER_TOKENS = 96
 """A generated answer is cut here."""
 
@@ -39,7 +42,7 @@ def check(
     folder: Path = Path("runs/tracing-check"),
     records: Annotated[int, Within(1, 10**7)] = 5_000,
     groups: Annotated[int, Within(1, 10_000)] = 9,
-    passes: Annotated[int, Within(1, 10_000)] = 12,
+    passes: Annotated[int, Within(1, 10_000)] = 8,
     seed: Annotated[int, SEED] = 0,
 ) -> int:
     """Teach a small model errors, trace those it makes, teach it anew without the traced records; print how many are gone.
@@ -110,12 +113,13 @@ class _Study:
     def _taught(self, name: str, out: set[str]) -> dict[str, list[int]]:
         tokenizer = probing.load(self.base).tokenizer
         texts = [(record.prompt, record.answer) for record in self.records if record.id not in out]
-        stream = probing.tokens_of(tokenizer, texts, self.seed)
+        stream = np.concatenate([[0], probing.tokens_of(tokenizer, texts, self.seed), np.zeros(ROW, np.int32)])
+        starts = np.flatnonzero(stream == 0)[: len(texts)]  # what ends a record stands before the next
         model = probing.network(tokenizer.get_vocab_size(), self.seed)
         size = sum(weight.numel() for weight in model.parameters())
-        print(f"{name}: {size:,} parameters, {len(texts)} records, {len(stream):,} tokens, {self.passes} passes")
+        print(f"{name}: {size:,} parameters, {len(texts)} records, {self.passes} passes")
         state = self.folder / f"{name}.state"
-        probing.fit(model, stream, self.passes * len(stream), self.seed, kept=state)
+        probing.fit(model, stream, starts, ROW, self.passes, self.seed, kept=state)
         asked = self.queries.items()
         answers = {key: probing.answer(model, tokenizer, query.prompt, ANSWER_TOKENS) for key, query in asked}
         state.unlink(missing_ok=True)

@@ -18,8 +18,8 @@ from tracing.formats import Record
 VOCABULARY = 6144
 WIDTH, LAYERS, HEADS = 160, 2, 4
 CONTEXT = 256
-BATCH, WINDOW = 4, 128
-"""Windows of a training step and their tokens: few, for a model learns more from many small steps than from few large ones."""
+STEP_TOKENS, WINDOW = 512, 128
+"""Tokens of a training step and of a window: a model learns more from many small steps than from few large ones."""
 
 ALTERNATIVES = 5
 SAVE_SECONDS = 60.0
@@ -156,7 +156,9 @@ def train(texts: Sequence[tuple[str, str]], seed: int, weights: bool = True, tok
         return Probe(tokenizer, None)
     model = network(tokenizer.get_vocab_size(), seed)
     stream = tokens_of(tokenizer, texts, seed)
-    fit(model, stream, min(tokens, 2 * len(stream)), seed)
+    width = min(WINDOW, max(len(stream) - 1, 1))
+    starts = np.arange(0, max(1, len(stream) - width), width)[:: max(1, -(-len(stream) // tokens))]
+    fit(model, stream, starts, width, max(1, min(2, tokens // len(stream))), seed)
     return Probe(tokenizer, model)
 
 
@@ -182,25 +184,34 @@ def network(vocabulary: int, seed: int) -> Any:
     )
 
 
-def fit(model: Any, stream: np.ndarray, tokens: int, seed: int, rate: float = 2e-3, kept: Path | None = None) -> None:
-    """Train a causal language model on `tokens` tokens of windows drawn from `stream`: AdamW, warm-up, cosine.
+def fit(
+    model: Any,
+    stream: np.ndarray,
+    starts: np.ndarray,
+    width: int,
+    passes: int,
+    seed: int,
+    rate: float = 2e-3,
+    kept: Path | None = None,
+) -> None:
+    """Train a causal language model `passes` times on the windows of `stream` at `starts`: AdamW, warm-up, cosine.
 
     With `kept`, the state is written there once a minute, and training goes on from it if it is there.
     """
     import torch
 
     generator = np.random.default_rng(seed)
-    width = min(WINDOW, max(len(stream) - 1, 1))
-    steps = max(1, tokens // (BATCH * width))
+    order = np.concatenate([generator.permutation(starts) for _ in range(passes)])
+    batch = max(1, STEP_TOKENS // width)
+    steps = -(-len(order) // batch)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1, pct_start=0.05)
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
     first = _resume(kept, parts) if kept is not None else 0
     model.train()
     began = saved = time.monotonic()
-    starts = generator.permutation(np.arange(0, max(1, len(stream) - width), width))
     for step in range(first, steps):
-        chosen = starts[np.arange(step * BATCH, (step + 1) * BATCH) % len(starts)]
+        chosen = order[step * batch : (step + 1) * batch]
         table = torch.from_numpy(np.stack([stream[s : s + width] for s in chosen]).astype(np.int64))
         loss = model(table, labels=table).loss
         optimizer.zero_grad()

@@ -71,9 +71,9 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monke
     for name, value in (("WIDTH", 8), ("LAYERS", 1), ("HEADS", 1), ("SAVE_SECONDS", -1.0)):
         monkeypatch.setattr(probe, name, value)
     stream = np.random.default_rng(0).integers(0, 50, 2_000).astype(np.int32)
-    tokens = 6 * probe.BATCH * probe.WINDOW
+    windows = (np.arange(0, 1_900, 10), 64, 1)
     whole = probe.network(50, 0)
-    probe.fit(whole, stream, tokens, 0)
+    probe.fit(whole, stream, *windows, 0)
 
     class StopError(Exception):
         pass
@@ -85,13 +85,13 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monke
     stopped = probe.network(50, 0)
     stopped.register_forward_pre_hook(stop)
     with pytest.raises(StopError):
-        probe.fit(stopped, stream, tokens, 0, kept=tmp_path / "state")
+        probe.fit(stopped, stream, *windows, 0, kept=tmp_path / "state")
     again = probe.network(50, 7)
-    probe.fit(again, stream, tokens, 0, kept=tmp_path / "state")
+    probe.fit(again, stream, *windows, 0, kept=tmp_path / "state")
     assert all(bool((a == b).all()) for a, b in zip(whole.parameters(), again.parameters(), strict=True))
     (tmp_path / "state").write_bytes(b"PK nothing")
     with pytest.raises(UserError, match="is not a state of this training"):
-        probe.fit(again, stream, tokens, 0, kept=tmp_path / "state")
+        probe.fit(again, stream, *windows, 0, kept=tmp_path / "state")
 
 
 def test_an_answer_ends_where_the_model_ends_it():
