@@ -84,7 +84,7 @@ keywords-check: .venv/installed-test
 	@[ ! -e $(KAGGLE)/installed ] || WILKINS_AGENT_FILE=$(AGENT) WILKINS_KAGGLE_PYTHON=$(abspath $(KAGGLE))/bin/python \
 		$(BIN)/pytest tests/export/keywords/test_real.py
 
-# Does error tracing find causes: a small model is taught errors, then anew without the traced records (an hour on a core).
+# Does error tracing find causes: a small model is taught errors, then anew without the traced records (most of an hour on a core).
 .PHONY: tracing-check
 
 tracing-check: .venv/installed-test
