@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from env.errors import UserError
-from env.oracle import cluster, command
+from env.oracle import cluster, command, scale_bench
 from env.oracle.cluster import Worker, connected
 from env.oracle.journal import Journal
 
@@ -52,6 +53,7 @@ def address():
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # Ray's workers would wait for every other process
         before = signal.getsignal(signal.SIGTERM)
         ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=50)
         yield ray.get_runtime_context().gcs_address
@@ -292,6 +294,20 @@ def test_choices_that_cannot_be_are_said_in_one_line(address, package, model_fol
         build(package, model_folder, ray=None, gpus=2)
     monkeypatch.setattr(cluster.importlib.util, "find_spec", lambda name: None)
     assert "pip install 'wilkins[oracle,scale]'" in refused(None)
+
+
+def test_a_bench_without_its_model_says_how_to_get_it(tmp_path, capsys):
+    assert wilkins.main(["bench", "scale", "--gguf", str(tmp_path / "none.gguf")]) == 2
+    assert "`make oracle-model` brings it" in capsys.readouterr().err
+
+
+def test_the_forecast_adds_up(capsys):
+    scale_bench.forecast(Console(width=200), 6.0, 0.001, 0.002)
+    told = capsys.readouterr().out
+    assert "15,113 x 521 = 7.87 million pairs on 8 GPUs" in told
+    rate = 0.4 * 312e12 / (2 * 3.09e9) / 6
+    assert f"7.87 million / (8 x {rate:,.0f}) = {15_113 * 521 / 8 / rate:,.0f} s of measuring" in told
+    assert "15,113 rows x (1.00 + 2.00 ms) = 45 s, at the same time" in told
 
 
 # A model on more than one device
