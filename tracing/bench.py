@@ -67,6 +67,8 @@ def bench_tracing(
 def _table(console: Console, verdict: Verdict, title: str) -> bool:
     for fault in verdict.faults:
         console.print(f"refused: {fault}", markup=False)
+    for note in verdict.notes:
+        console.print(f"note: {note}", markup=False)
     if not verdict.precision:
         return False
     table = Table(title=title)
