@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -14,6 +15,7 @@ from rich.progress import track
 from rich.table import Table
 
 from env.errors import UserError
+from env.flags import SEED, Within
 from env.keywords.comparison import ROUNDS, hits
 from env.keywords.package import KeywordPackage, load_keywords
 from env.keywords.rules import reward
@@ -39,10 +41,10 @@ _PRECEDES = re.compile(re.escape(PRECEDES).replace(r"\{\}", "(.+)"), re.IGNORECA
 
 def bench_alpha(
     package: Path | None = None,
-    games: int = 1000,
-    noise: tuple[float, ...] = (0.05, 0.1),
+    games: Annotated[int, Within(2, 10**6)] = 1000,
+    noise: Annotated[tuple[float, ...], Within(0.0, LARGEST_NOISE)] = (0.05, 0.1),
     modes: tuple[str, ...] = ("check", "trust"),
-    seed: int = 1,
+    seed: Annotated[int, SEED] = 1,
 ) -> int:
     """Print how often the agent file wins with an Alpha, with false ones and with none, against never asking for one.
 
@@ -56,10 +58,8 @@ def bench_alpha(
         modes: How the agent treats an Alpha; see `wilkins keywords agent --help`.
         seed: Draws keywords and answers.
     """
-    if games < 2 or seed < 0:
-        raise UserError(f"--games {games} --seed {seed}: games from 2, the seed from 0")
-    if not noise or not all(0 <= rate <= LARGEST_NOISE for rate in noise):
-        raise UserError(f"--noise {' '.join(map(str, noise))}: rates from 0 to {LARGEST_NOISE} are needed")
+    if not noise:
+        raise UserError("--noise: at least one rate is needed")
     if unknown := [mode for mode in modes if mode not in PRIMARY]:
         raise UserError(f"--modes {unknown[0]!r}; choose among {', '.join(PRIMARY)}")
     keywords, console = load_keywords(package), Console()
