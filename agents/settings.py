@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -12,6 +13,16 @@ from env.errors import UserError
 from env.flags import check_numbers
 
 Chosen = TypeVar("Chosen")
+
+
+@dataclass(frozen=True)
+class Sought:
+    """The range in which a sweep looks for a better value of a setting; stands in its annotation."""
+
+    least: float
+    most: float
+    log: bool = False
+    """Whether equal ratios are equally likely, not equal differences."""
 
 
 def settings_of(run: Run, key: Literal["settings", "choices"], kind: type[Chosen]) -> Chosen:

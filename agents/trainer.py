@@ -36,7 +36,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from agents import checkpoints
 from agents.checkpoints import Worlds
 from agents.runs import CONFIG, RECORD, Checkpoint, Record, Run, load_run
-from agents.settings import Chosen, settings_of
+from agents.settings import Chosen, Sought, settings_of
 from env.errors import UserError
 from env.files import sole_writer, write_whole
 from env.flags import Within, check_numbers
@@ -65,19 +65,19 @@ class Settings:
     """Rounds that are played at once."""
     horizon: Annotated[int, Within(1, 65_536)] = 32
     """Calls of every round between two updates."""
-    batch: Annotated[int, Within(2, 2**22)] = 512
+    batch: Annotated[int, Within(2, 2**22), Sought(128, 2048, log=True)] = 512
     """Calls in a minibatch."""
-    epochs: Annotated[int, Within(1, 1000)] = 3
+    epochs: Annotated[int, Within(1, 1000), Sought(1, 8)] = 3
     """Passes over the collected calls in an update."""
-    learning_rate: Annotated[float, Within(0.0, 1.0)] = 1e-3
+    learning_rate: Annotated[float, Within(0.0, 1.0), Sought(1e-4, 1e-2, log=True)] = 1e-3
     """Adam's step size at the start; falls linearly to a twentieth."""
-    entropy: Annotated[float, Within(0.0, 1.0)] = 0.003
+    entropy: Annotated[float, Within(0.0, 1.0), Sought(1e-4, 3e-2, log=True)] = 0.003
     """Weight of the entropy bonus."""
     discount: Annotated[float, Within(0.0, 1.0)] = 1.0
     """What a reward one call later is worth; at 1 the return is the game's own score."""
-    gae_lambda: Annotated[float, Within(0.0, 1.0)] = 0.95
+    gae_lambda: Annotated[float, Within(0.0, 1.0), Sought(0.8, 1.0)] = 0.95
     """Bias against variance in the advantage estimate."""
-    clip: Annotated[float, Within(0.0, 1.0)] = 0.2
+    clip: Annotated[float, Within(0.0, 1.0), Sought(0.1, 0.4)] = 0.2
     """How far an update may move an action's probability."""
     evaluations: Annotated[int, Within(1, 10**6)] = 12
     """How often the agent is evaluated and a checkpoint is kept."""
@@ -409,9 +409,9 @@ class Watch(BaseCallback):
 
     def _on_training_end(self) -> None:
         if not self.stopped:
-            self.evaluate(final=True)
+            self.evaluate()
 
-    def evaluate(self, lesson: int = 0, final: bool = False) -> None:
+    def evaluate(self, lesson: int = 0) -> None:
         """Score the agent, draw its curves, and keep it, all or nothing; `lesson` counts those behind it."""
         agent, steps = self.agent, self.agent.num_timesteps
         found = self.game.evaluate(agent.policy)
@@ -423,7 +423,7 @@ class Watch(BaseCallback):
             agent.logger.record(f"eval/{name}", th.from_numpy(values))
         checkpoint = Checkpoint(steps, lesson, dict(found.scores))
         record = self.record.with_evaluated(checkpoint, self.settings.keep)
-        if final:
+        if not self.record.evaluated:  # at once, so that runs that are stopped are compared too
             self._record_settings(record)
         # A lesson takes no calls; a step of its own keeps its point apart in the curves.
         agent.logger.dump(steps + lesson)

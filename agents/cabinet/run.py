@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from agents.identification.players import RankedPlayer, trained_player
 from agents.runs import CONFIG, Run, load_run
-from agents.settings import settings_of
+from agents.settings import Sought, settings_of
 from env.errors import UserError
 from env.flags import Within
 from env.identification.belief import DEFAULT_DOUBT, Assumed
@@ -28,13 +28,13 @@ class CabinetSettings:
     """Noise expected of the platform, in margin units: what is optimised for; the package's when left out."""
     levels: Annotated[tuple[float, ...], Within(0.0, 1000.0)] = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
     """Noise levels that the games are dealt, besides the expected one, so that one agent is good at all."""
-    width: Annotated[int, Within(1, 4096)] = 64
+    width: Annotated[int, Within(1, 4096), Sought(16, 128, log=True)] = 64
     """Units in each layer of the scorer."""
-    asks: Annotated[int, Within(1, 4096)] = 16
+    asks: Annotated[int, Within(1, 4096), Sought(8, 32)] = 16
     """Questions on the shortlist."""
-    guesses: Annotated[int, Within(1, 4096)] = 3
+    guesses: Annotated[int, Within(1, 4096), Sought(1, 6)] = 3
     """Animals on the shortlist."""
-    focus: Annotated[int, Within(1, 10**6)] = 32
+    focus: Annotated[int, Within(1, 10**6), Sought(8, 64, log=True)] = 32
     """Likeliest animals that the two-step features look at."""
     improve_seconds: Annotated[float, Within(0.0, 10.0**9)] = 45.0
     """Nominal seconds of lookahead at export; 0 exports the agent's own decisions."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from agents.runs import CONFIG, Run, load_run
-from agents.settings import settings_of
+from agents.settings import Sought, settings_of
 from env.errors import UserError
 from env.flags import Within
 from env.identification.observation import Shortlist
@@ -33,13 +33,13 @@ class KeywordsSettings:
     """Least rate of a partner's wrong answers; each game's is drawn between this and the highest one."""
     highest: Annotated[float, Within(0.0, 0.5)] = 0.25
     """Highest rate of a partner's wrong answers."""
-    width: Annotated[int, Within(1, 4096)] = 64
+    width: Annotated[int, Within(1, 4096), Sought(16, 128, log=True)] = 64
     """Units in each layer of the scorer."""
-    asks: Annotated[int, Within(1, 4096)] = 16
+    asks: Annotated[int, Within(1, 4096), Sought(8, 32)] = 16
     """Questions on the shortlist."""
-    guesses: Annotated[int, Within(1, 4096)] = 3
+    guesses: Annotated[int, Within(1, 4096), Sought(1, 6)] = 3
     """Keywords on the shortlist."""
-    focus: Annotated[int, Within(1, 10**6)] = 64
+    focus: Annotated[int, Within(1, 10**6), Sought(8, 64, log=True)] = 64
     """Likeliest keywords that the two-step features look at."""
     trials: Annotated[int, Within(1, 10**6)] = 1000
     """Games of an evaluation."""
