@@ -118,7 +118,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agents.arc.bench:bench_arc",
         "coloured grids: speed, tasks solved, what the policy saves",
     ),
-    "bench scale": ("env.oracle.scale_bench:bench_scale", "speed of oracle build --ray with one worker and with two"),
+    "bench scale": ("env.oracle.scale_bench:bench_scale", "oracle build --ray with one worker and with two"),
     "bench oracle": ("env.oracle.bench:bench_oracle", "speed of the oracle builder against one prompt at a time"),
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""
