@@ -95,7 +95,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tracing check": ("tracing.check:check", "whether an error goes when its traced records are taken out"),
     "tracing show": ("tracing.show:show", "the records that caused an error, and what spoke for them"),
     "doctor": ("agents.doctor:doctor", "what this machine has and lacks, and what to do about it"),
-    "sweep": ("studies.sweep:sweep", "search for better settings of the animal game's training, with several seeds"),
+    "sweep": ("studies.sweep:sweep", "search for better settings of training, with several seeds"),
     "sweep keywords": ("studies.sweep:sweep_keywords", "the same for LLM 20 Questions"),
     "sweep arc": ("studies.sweep:sweep_arc", "the same for coloured grids"),
     "compare": ("studies.compare:compare", "trained runs on the same platforms, with intervals"),
