@@ -69,6 +69,7 @@ def test_the_keyboard_stops_a_start_in_a_line(library: str) -> None:
     """While libraries are imported, whichever it is."""
     at_import = f"""
 import importlib.abc, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job begins with it ignored
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
         if name == {library!r}:

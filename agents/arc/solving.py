@@ -13,7 +13,7 @@ from env.arc.tasks import TRIALS, Pair, Task, make_grid
 from env.arc.world import ACTIONS
 from env.flags import Within
 
-TASK_SECONDS, NODES, WORKERS = Within(1e-3, 3600.0), Within(1, 10**12), Within(0, 1024)
+TASK_SECONDS, NODES, WORKERS = Within(1e-9, 3600.0), Within(1, 10**12), Within(0, 1024)
 """What may be spent on a task, and by how many processes."""
 
 

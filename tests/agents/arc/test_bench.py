@@ -25,7 +25,7 @@ def test_parts_print_figures_and_a_missed_bar_is_an_exit_code(capsys: pytest.Cap
     command = ["bench", "arc", "--workers", "1", "--every", "80"]
     assert wilkins.main([*command, "--parts", "editing"]) == 0
     assert "5 of 5 test inputs" in capsys.readouterr().out
-    assert wilkins.main([*command, "--parts", "training", "--seconds", "0.001"]) == 1
+    assert wilkins.main([*command, "--parts", "training", "--seconds", "1e-9"]) == 1
     shown = capsys.readouterr().out
     assert "training tasks, held out: 0 of" in shown
     assert "NOT reached" in shown

@@ -41,7 +41,7 @@ def test_the_file_alone_plays_what_the_package_plays(package: KeywordPackage, kn
     rates, weight = unknown_noise(package)
     archive.write_agent(tmp_path / "agent.tar.gz", package, rates, weight)
     with tarfile.open(tmp_path / "agent.tar.gz") as opened:
-        opened.extractall(tmp_path, filter="data")
+        opened.extractall(tmp_path)
     observed = []
     agent = Agent(known)
 

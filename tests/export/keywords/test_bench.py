@@ -45,9 +45,6 @@ def test_games_are_those_of_the_seed(small: KeywordPackage) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"games": 1}, "--games 1"),
-        ({"seed": -1}, "--seed -1"),
-        ({"noise": (0.9,)}, "--noise 0.9: rates from 0 to 0.45"),
         ({"noise": ()}, "--noise"),
         ({"modes": ("maybe",)}, "--modes 'maybe'; choose among check, trust, off"),
         ({"package": Path("/no/such/folder")}, "no package folder"),

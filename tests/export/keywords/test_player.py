@@ -118,7 +118,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def unpacked(archive: Path, folder: Path) -> Knowledge:
     with tarfile.open(archive) as opened:
-        opened.extractall(folder, filter="data")
+        opened.extractall(folder)
     return load_knowledge(str(folder))
 
 

@@ -76,7 +76,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> list[Game]:
         write(out=archive)
     assert archive.stat().st_size < LARGEST
     with tarfile.open(archive) as opened:
-        opened.extractall(folder, filter="data")
+        opened.extractall(folder)
     told = [
         {
             "keyword": game.keyword,
