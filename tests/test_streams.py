@@ -65,7 +65,7 @@ def test_work_goes_on_when_the_reader_leaves() -> None:
 
 
 @pytest.mark.parametrize("library", ["gymnasium", "tyro"])
-def test_the_keyboard_stops_a_start_in_a_line(library: str) -> None:
+def test_the_keyboard_stops_a_start_in_a_line(library: str, tmp_path: Path) -> None:
     """While libraries are imported, whichever it is."""
     at_import = f"""
 import importlib.abc, os, signal, sys
@@ -76,7 +76,7 @@ class Finder(importlib.abc.MetaPathFinder):
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
 import wilkins
-wilkins.main(["synth", "--out", "never"])
+wilkins.main(["synth", "--out", {str(tmp_path / "never")!r}])
 """
     done = subprocess.run([sys.executable, "-c", at_import], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (130, "")

@@ -29,21 +29,11 @@ from env.oracle.measure import Oracle  # noqa: E402
 from env.oracle.model import find_source, load_model, load_tokenizer  # noqa: E402
 from env.oracle.prompt import ChatPrompts  # noqa: E402
 from tests.conftest import write_package  # noqa: E402
-from tests.tiny_model import make_model, make_tokenizer  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 ANIMALS, QUESTIONS = 60, 12
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def model_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    tokenizer = make_tokenizer()
-    tokenizer.save_pretrained(folder)
-    make_model(tokenizer).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -42,15 +42,6 @@ IDENTITY = {"model": "tiny", "revision": "sha256:0", "dtype": "float32", "prompt
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(scope="module")
-def model_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    tokenizer = make_tokenizer()
-    tokenizer.save_pretrained(folder)
-    make_model(tokenizer).save_pretrained(folder)
-    return folder
-
-
 @pytest.fixture
 def package(make_package):
     folder = make_package(animals=5, questions=4)

@@ -28,15 +28,6 @@ QUESTIONS = ("is it alive?", 'does the keyword start with "s"?', "can you eat it
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(scope="module")
-def model_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    tokenizer = make_tokenizer()
-    tokenizer.save_pretrained(folder)
-    make_model(tokenizer).save_pretrained(folder)
-    return folder
-
-
 @pytest.fixture
 def package(tmp_path):
     folder = tmp_path / "package"
