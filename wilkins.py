@@ -107,6 +107,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "bench": ("bench:bench", "the figures of the README, measured side by side"),
     "bench robust": ("bench:robust", "scores at every noise level, against limit and baselines"),
+    "bench parts": ("studies.parts:bench_parts", "what PPO and lessons each add, over several seeds"),
     "bench growth": ("bench:growth", "time and memory of export and baselines by size of the pool"),
     "bench keywords": (
         "agents.keywords.bench:bench_keywords",
