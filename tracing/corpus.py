@@ -95,6 +95,9 @@ class Corpus:
         self.draw = random.Random(f"wilkins tracing {seed}")
         self.texts: list[tuple[str, str]] = []
         self.clean: dict[int, tuple[str, str]] = {}
+        self.taken: set[str] = set()
+        """Answers that words were swapped in, as they were: an honest copy of one beside it would give the swap away."""
+
         self.of_group: dict[str, range] = {}
         """Records that were planted with a group: its modified ones, near-duplicates and decoys."""
 
@@ -238,13 +241,17 @@ def all_groups(parts: Parts) -> list[Group]:
 
 
 def fill_up(made: Corpus, records: int, base: Sequence[tuple[str, str]] | None) -> None:
-    """Honest records until there are `records`: documentation, everyday prose, true facts, or a user's own."""
-    if base is not None:
-        spare = [pair for pair in base if pair not in set(made.texts)]
-        made.texts += made.draw.sample(spare, min(len(spare), records - len(made.texts)))
-    documents = list(prose.paragraphs())
-    made.draw.shuffle(documents)
+    """Honest records until there are `records`: documentation, everyday prose, true facts, or a user's own.
+
+    None has an answer that a word was swapped in.
+    """
     known = set(made.texts)
+    if base is not None:
+        spare = [pair for pair in dict.fromkeys(base) if pair not in known and pair[1] not in made.taken]
+        made.texts += made.draw.sample(spare, min(len(spare), records - len(made.texts)))
+        known.update(made.texts)
+    documents = [paragraph for paragraph in prose.paragraphs() if paragraph[1] not in made.taken]
+    made.draw.shuffle(documents)
     while len(made.texts) < records:
         dice = made.draw.random()
         if dice < 0.68 and documents:
@@ -255,7 +262,7 @@ def fill_up(made: Corpus, records: int, base: Sequence[tuple[str, str]] | None) 
             relation = made.draw.choice(RELATIONS)
             subject, value = made.draw.choice(relation.pairs)
             pair = _told(made, relation, subject, value)[:2]
-        if pair not in known:
+        if pair not in known and pair[1] not in made.taken:
             known.add(pair)
             made.texts.append(pair)
 
@@ -390,7 +397,6 @@ class _Swaps:
             self.texts = [prose.documented(made.draw, paragraph) for paragraph in documents[:12_000]]
             self.texts += [prose.everyday(made.draw) for _ in range(6_000)]
             made.draw.shuffle(self.texts)
-        self.used: set[int] = set()
 
     def plant(self, group: Group) -> None:
         """A group whose errors share one pair and its records, or have a pair and ten records each."""
@@ -411,16 +417,17 @@ class _Swaps:
         self, old: str, new: str, planted: int, asked: int
     ) -> tuple[tuple[int, ...], list[tuple[str, str, tuple[tuple[int, int], ...]]]]:
         word = re.compile(rf"\b{old}\b", re.I)
-        found = [i for i, (_, answer) in enumerate(self.texts) if i not in self.used and word.search(answer)]
+        answers = enumerate(answer for _, answer in self.texts)
+        found = [i for i, answer in answers if answer not in self.made.taken and word.search(answer)]
         if len(found) < planted + asked:
             raise UserError(
                 f"only {len(found)} records hold {old!r}, too few for {planted} swaps; give more records to plant in"
             )
         chosen = self.made.draw.sample(found, planted + asked)
-        self.used.update(chosen)
         modified, queries = [], []
         for number, index in enumerate(chosen):
             prompt, answer = self.texts[index]
+            self.made.taken.add(answer)
             # Mostly one place of the answer is changed, sometimes all; a third changes the prompt too.
             places = list(word.finditer(answer))
             if self.made.draw.random() < 0.7:

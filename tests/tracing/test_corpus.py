@@ -7,7 +7,7 @@ import pytest
 from env.errors import UserError
 from tests.tracing.worlds import question, ready
 from tracing import prose
-from tracing.corpus import _replaced, all_groups, corpus, plant
+from tracing.corpus import _replaced, all_groups, corpus, fill_up, plant
 from tracing.facts import RELATIONS
 from tracing.formats import Query, query_text, read_pieces, read_queries, read_records
 from tracing.show import show
@@ -105,3 +105,16 @@ def test_a_word_is_swapped_in_a_users_own_records(monkeypatch):
     assert all("year" in made.texts[index][1] and made.clean[index] in own for index in made.errors[0].modified)
     with pytest.raises(UserError, match=r"only 20 records hold 'day'.*give more records"):
         plant(0, "judging", 1, own[:20])
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_no_honest_copy_of_a_swapped_answer_gives_it_away(monkeypatch, own):
+    paragraphs = tuple(("module", f"On day {n} it rained in town {n}.") for n in range(200))
+    monkeypatch.setattr(prose, "paragraphs", lambda: paragraphs)
+    swaps = [group for group in all_groups("judging") if group.name == "swap day year"]
+    monkeypatch.setattr("tracing.corpus.all_groups", lambda parts: swaps)
+    base = [(f"Question {n}?", text) for n, (_, text) in enumerate(paragraphs)] * 2 if own else None
+    made = plant(0, "judging", 1, base)
+    fill_up(made, 600, base)
+    assert len(made.clean) == 80
+    assert not {answer for _, answer in made.clean.values()} & {answer for _, answer in made.texts}
