@@ -21,7 +21,8 @@ export interface Trace {
 }
 
 export const SCHEMA = "wilkins/arc-traces/1";
-const LARGEST_FILE = 16 << 20;
+/** Bytes, as in Python. */
+export const LARGEST_FILE = 16 << 20;
 const WHOLE = ["row", "column", "to_row", "to_column", "rows", "columns", "height", "width"];
 const ARGUMENTS: Record<Step["do"], string> = {
   resize: "height width", copy_input: "", reset: "", crop: "", put: "grid note", colour: "colour", pick: "on row column", paint: "row column colour",

@@ -3,7 +3,7 @@ import { fill, h, name, plural, uniqueId } from "../common/dom";
 import { begin } from "../common/shell";
 import { draw, PALETTES, type Look } from "./draw";
 import { apply, LARGEST_SIDE, part, same, start, straight, TRIALS, type Cell, type Grid, type On, type State, type Step } from "./editor";
-import { parseSize, parseStep, parseTasks, parseTraces, SCHEMA, type Task, type Trace } from "./files";
+import { LARGEST_FILE, parseSize, parseStep, parseTasks, parseTraces, SCHEMA, type Task, type Trace } from "./files";
 
 interface Work {
   state: State;
@@ -14,6 +14,8 @@ const TOOLS = [["paint", "Paint", "e"], ["select", "Select", "s"], ["flood", "Fl
 type Tool = (typeof TOOLS)[number][0];
 const NAMES = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 const MOST_SHOWN = 60;
+const LOOK = "wilkins-arc-look";
+const EARLIER = "person, earlier";
 
 function words(step: Step): string {
   const at = "row" in step ? ` ${step.row}, ${step.column}` : "";
@@ -37,6 +39,8 @@ function store(key: string, value?: string): string | null {
   localStorage.setItem(key, value);
   return value;
 }
+
+const after = (input: Grid, answer: Grid | null, steps: readonly Step[], upTo = steps.length): State => steps.slice(0, upTo).reduce(apply, start(input, answer));
 
 begin((app, text) => {
   const data = JSON.parse(text) as { tasks: Task[]; traces: Trace[] };
@@ -62,8 +66,7 @@ begin((app, text) => {
     try {
       const kept = store(`wilkins-arc/${key()}`);
       const [trace] = kept ? parseTraces(kept, "kept work") : [];
-      if (trace && same(trace.input, pair().input)) for (const step of trace.steps) [made.state, made.steps] = [apply(made.state, step), [...made.steps, step]];
-      made.state = { ...made.state, message: "" };
+      if (trace && same(trace.input, pair().input)) Object.assign(made, { steps: trace.steps, state: { ...after(trace.input, pair().output, trace.steps), message: "" } });
     } catch (error) {
       unsaved(error);
     }
@@ -91,6 +94,11 @@ begin((app, text) => {
     const last = own.steps.at(-1)!;
     tell(own.state.message, own.state.message !== "" && own.state.status !== "right");
     if (!own.state.message && (last.do === "undo" || last.do === "redo")) tell(`${last.do} done`);
+    keep(own);
+  }
+
+  /** Keep the work in the browser, and show it at its last step. */
+  function keep(own: Work): void {
     try {
       store(`wilkins-arc/${key()}`, traceFile([asTrace(own)]));
       if (!stored) fill(kept, "");
@@ -100,6 +108,26 @@ begin((app, text) => {
     }
     at = own.steps.length;
     paint();
+  }
+
+  /** Lay the trace of a closed test input beside, and begin again with all trials. */
+  function beginAgain(): void {
+    traces = [...traces, { ...asTrace(work()), by: EARLIER }];
+    const own = { state: start(pair().input, pair().output), steps: [] };
+    works.set(key(), own);
+    keep(own);
+    tell("begun again; what was done before stands beside, under what was done");
+    outputCanvas.focus();
+  }
+
+  /** The grid of another trace as one's own: the whole trace where nothing was done yet, one step otherwise. */
+  function takeOver(trace: Trace, upTo: number): void {
+    const own = work();
+    if (own.steps.length) return act({ do: "put", grid: after(trace.input, pair().output, trace.steps, upTo).grid, note: `step ${upTo} of ${trace.by || "unnamed"}`.slice(0, 200) });
+    own.steps = trace.steps.slice(0, upTo);
+    own.state = { ...after(own.state.input, own.state.answer, own.steps), message: "" };
+    keep(own);
+    tell(`${plural(upTo, "step")} taken over`);
   }
 
   // What the reader can press
@@ -137,15 +165,17 @@ begin((app, text) => {
   const redo = (): void => act({ do: "redo" });
   const actions: [string, string, () => void][] = [
     ["Undo", "z", undo], ["Redo", "y", redo], ["Copy", "c", copy], ["Cut", "x", cut], ["Paste", "v", () => act({ do: "paste" })],
-    ["Delete", "Del", () => act({ do: "fill", colour: 0 })], ["Select all", "a", () => act({ do: "select", on: "output", row: 0, column: 0, to_row: work().state.grid.length - 1, to_column: work().state.grid[0].length - 1 })],
+    ["Delete", "Delete", () => act({ do: "fill", colour: 0 })], ["Select all", "a", () => act({ do: "select", on: "output", row: 0, column: 0, to_row: work().state.grid.length - 1, to_column: work().state.grid[0].length - 1 })],
     ["Crop", "k", () => act({ do: "crop" })], ["Flip \u2194", "h", () => act({ do: "flip", axis: "horizontal" })], ["Flip \u2195", "j", () => act({ do: "flip", axis: "vertical" })],
-    ["Rotate", "r", () => act({ do: "rotate", turns: 1 })], ["Copy input", "i", () => act({ do: "copy_input" })], ["Reset", "0 everywhere", () => act({ do: "reset" })],
+    ["Rotate", "r", () => act({ do: "rotate", turns: 1 })], ["Copy input", "i", () => act({ do: "copy_input" })], ["Reset", "w", () => act({ do: "reset" })],
   ];
   const arrows: [string, string, number, number][] = [["\u2190", "left", 0, -1], ["\u2191", "up", -1, 0], ["\u2193", "down", 1, 0], ["\u2192", "right", 0, 1]];
   const submit = button("Submit", () => act({ do: "submit" }), { class: "primary", title: "Ctrl+Enter" });
   const trials = h("span", { class: "dim" });
+  const again = button("Begin again", beginAgain);
   const previous = button("\u2039 Previous", () => go(index - 1), { title: "key ," });
   const next = button("Next \u203a", () => go(index + 1), { title: "key ." });
+  const random = (): void => go(Math.floor(Math.random() * tasks.length));
   const nextTest = button("Next test input", () => {
     if (test + 1 < task().test.length) go(index, test + 1);
     else tell(task().test.length > 1 ? "this was the last test input; Previous task or the list lead back" : "this task has one test input", true);
@@ -277,17 +307,27 @@ begin((app, text) => {
 
   // Keys: ignored while something is typed
 
+  const others: [string, string, () => void][] = [
+    ["Select nothing", "Escape", () => act({ do: "deselect" })], ["Size", "d", () => { size.focus(); size.select(); }], ["Next test input", "t", () => nextTest.click()],
+    ["Previous task", ",", () => go(index - 1)], ["Next task", ".", () => go(index + 1)], ["Random task", "m", random], ["Search tasks", "/", () => { browse.open = true; search.focus(); }], ["Open files", "o", () => file.click()],
+    ["Numbers in cells", "n", () => numbers.click()], ["Next palette", "u", () => { palette.selectedIndex = (palette.selectedIndex + 1) % palette.options.length; dress(); }],
+    ["Link to this state", "l", () => share.click()], ["Your trace a step back", "[", () => stepTo(at - 1)], ["Your trace a step on", "]", () => stepTo(at + 1)],
+  ];
   const keys = new Map<string, () => void>([
     ...TOOLS.map(([id, , shortcut]) => [shortcut, () => take(id)] as [string, () => void]),
-    ...actions.filter(([, shortcut]) => shortcut.length === 1).map(([, shortcut, run]) => [shortcut, run] as [string, () => void]),
-    ["Delete", () => act({ do: "fill", colour: 0 })], ["Backspace", () => act({ do: "fill", colour: 0 })], ["Escape", () => act({ do: "deselect" })],
-    [",", () => go(index - 1)], [".", () => go(index + 1)], ["t", () => nextTest.click()], ["n", () => numbers.click()],
+    ...[...actions, ...others].map(([, shortcut, run]) => [shortcut, run] as [string, () => void]),
+    ["Backspace", () => act({ do: "fill", colour: 0 })],
     ...NAMES.map((label, colour) => [label, () => choose(colour)] as [string, () => void]),
   ]);
+  const keyNames: [string, string][] = [
+    ["Colour; fills what is selected while selecting", "0 to 9"], ...TOOLS.map(([, label, shortcut]) => [label, shortcut] as [string, string]), ...[...actions, ...others].map(([label, shortcut]) => [label, shortcut] as [string, string]),
+    ["Copy, cut, paste", "Ctrl+C, X, V"], ["Undo, redo", "Ctrl+Z, Y"], ["Submit", "Ctrl+Enter"],
+    ["On the output: go to a cell", "arrows"], ["Use the tool there", "Enter"], ["Select from there", "Shift+arrows"], ["Move what is selected", "Alt+arrows"],
+  ];
   const held = new Map<string, () => void>([["c", copy], ["x", cut], ["v", () => act({ do: "paste" })], ["z", undo], ["y", redo], ["Enter", () => act({ do: "submit" })]]);
   document.addEventListener("keydown", (event) => {
     const target = event.target as Element;
-    if (target.closest("input:not([type=range]):not([type=file]), select, textarea")) return;
+    if (target.closest("input:not([type=range], [type=file], [type=checkbox]), select, textarea")) return;
     const arrow = arrows.find(([, label]) => event.key === `Arrow${label[0].toUpperCase()}${label.slice(1)}`);
     let run: (() => void) | undefined;
     if (event.ctrlKey || event.metaKey) run = event.shiftKey && event.key.toLowerCase() === "z" ? redo : held.get(event.key.length === 1 ? event.key.toLowerCase() : event.key);
@@ -317,12 +357,12 @@ begin((app, text) => {
 
   function bring(files: Iterable<File>): void {
     for (const file of files) {
+      if (file.size > LARGEST_FILE) {
+        tell(`${file.name}: over 16 MiB; a task takes some kilobytes`, true);
+        continue;
+      }
       void file.text().then((content) => {
-        if (content.slice(0, 400).includes(SCHEMA)) {
-          traces = [...traces, ...parseTraces(content, file.name)];
-          tell(`${file.name}: traces read`);
-          return paint();
-        }
+        if (content.slice(0, 400).includes(SCHEMA)) return follow(parseTraces(content, file.name), file.name);
         const brought = parseTasks(content, file.name);
         const kept = tasks.filter((each) => !brought.some((other) => other.name === each.name));
         tasks = [...kept, ...brought];
@@ -330,6 +370,17 @@ begin((app, text) => {
         tell(`${file.name}: ${plural(brought.length, "task")} read`);
       }).catch((error: unknown) => tell(error instanceof Error ? error.message : String(error), true));
     }
+  }
+  /** Show traces beside one's own; goes to the first test input that they belong to where this is not one. */
+  function follow(read: readonly Trace[], from: string): void {
+    const places = read.map((each) => [tasks.findIndex(({ name: of, test: inputs }) => of === each.task && inputs[each.test] && same(inputs[each.test].input, each.input)), each.test] as const);
+    const here = places.filter(([of]) => of >= 0);
+    traces = [...traces, ...read];
+    if (here.length && !here.some(([of, number]) => of === index && number === test)) go(...here[0]);
+    picked = read.find((each) => fitting().includes(each)) ?? picked;
+    paint();
+    if (here.length) tell(`${from}: ${plural(read.length, "trace")} read${here.length < read.length ? `, ${here.length} of them of tasks on this page` : ""}; see below, under what was done`);
+    else tell(`${from}: ${plural(read.length, "trace")} read, none of a task on this page; open the task's file too`, true);
   }
   const file = h("input", { type: "file", accept: ".json", multiple: true, class: "offscreen", tabindex: "-1", "aria-label": "task or trace files" });
   file.addEventListener("change", () => {
@@ -339,22 +390,29 @@ begin((app, text) => {
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => { event.preventDefault(); bring(event.dataTransfer?.files ?? []); });
   function save(): void {
-    const list = [...works].filter(([, own]) => own.steps.length).map(([of, own]) => asTrace(own, of.slice(0, of.lastIndexOf("/")), Number(of.slice(of.lastIndexOf("/") + 1))));
+    const done = [...works].filter(([, own]) => own.steps.length).map(([of, own]) => asTrace(own, of.slice(0, of.lastIndexOf("/")), Number(of.slice(of.lastIndexOf("/") + 1))));
+    const list = [...traces.filter((each) => each.by === EARLIER), ...done];
     const link = URL.createObjectURL(new Blob([traceFile(list)], { type: "application/json" }));
     h("a", { href: link, download: "traces.json" }).click();
     setTimeout(() => URL.revokeObjectURL(link), 60_000);
     tell(`${plural(list.length, "trace")} exported`);
   }
   let at = 0;
-  const slider = h("input", { type: "range", min: 0, id: uniqueId("slider"), oninput: () => { at = Number(slider.value); replay(); } });
+  function stepTo(step: number): void {
+    at = Math.min(Math.max(step, 0), work().steps.length);
+    replay();
+  }
+  const slider = h("input", { type: "range", min: 0, id: uniqueId("slider"), oninput: () => stepTo(Number(slider.value)) });
   const replayed = canvas("grid", { role: "img" });
-  const otherPick = h("select", { id: uniqueId("trace"), onchange: () => { otherAt.value = otherAt.max = "100000"; replay(); } });
+  let picked: Trace | undefined;
+  const otherPick = h("select", { id: uniqueId("trace"), onchange: () => { picked = fitting()[otherPick.selectedIndex]; otherAt.value = otherAt.max = "100000"; replay(); } });
   const otherAt = h("input", { type: "range", min: 0, max: 100000, value: 100000, id: uniqueId("slider"), oninput: () => replay() });
   const other = canvas("grid", { role: "img" });
   const otherStep = h("p", { class: "note" }), ownStep = h("p", { class: "note" });
-  const otherBox = h("div", {}, h("label", { for: otherPick.id }, "Trace of"), " ", otherPick, h("div", {}, other), h("label", { for: otherAt.id, class: "offscreen" }, "step of the other trace"), otherAt, otherStep);
+  const fitting = (): Trace[] => traces.filter((each) => each.task === task().name && each.test === test && same(each.input, pair().input));
+  const takeIt = button("Take this over", () => takeOver(fitting()[otherPick.selectedIndex], Number(otherAt.value)));
+  const otherBox = h("div", { class: "other" }, h("label", { for: otherPick.id }, "Trace of"), " ", otherPick, h("div", {}, other), h("label", { for: otherAt.id, class: "offscreen" }, "step of the other trace"), otherAt, otherStep, takeIt);
   const log = h("ol", { class: "log" });
-  const after = (input: Grid, answer: Grid | null, steps: readonly Step[], upTo: number): State => steps.slice(0, upTo).reduce(apply, start(input, answer));
   function replay(): void {
     const own = work();
     slider.max = String(own.steps.length);
@@ -364,12 +422,12 @@ begin((app, text) => {
     draw(replayed, mine.grid, fit(mine.grid, room, 16), look);
     replayed.setAttribute("aria-label", `your grid after ${at} steps`);
     fill(ownStep, `step ${at} of ${own.steps.length}${at ? `: ${words(own.steps[at - 1])}` : ""}`);
-    const fitting = traces.filter((each) => each.task === task().name && each.test === test && same(each.input, pair().input));
-    otherBox.hidden = !fitting.length;
-    if (!fitting.length) return;
-    const chosen = Math.max(0, Math.min(otherPick.selectedIndex, fitting.length - 1));
-    fill(otherPick, ...fitting.map((each, i) => h("option", { selected: i === chosen }, `${each.by || "unnamed"} ${i}`)));
-    const trace = fitting[chosen];
+    const beside = fitting();
+    otherBox.hidden = !beside.length;
+    if (!beside.length) return;
+    const chosen = Math.max(0, beside.findIndex((each) => each === picked));
+    fill(otherPick, ...beside.map((each, i) => h("option", { selected: i === chosen }, `${each.by || "unnamed"} ${i + 1}`)));
+    const trace = beside[chosen];
     otherAt.max = String(trace.steps.length);
     const k = Number(otherAt.value);
     const theirs = after(trace.input, pair().output, trace.steps, k);
@@ -417,29 +475,46 @@ begin((app, text) => {
     fill(testLabel, `Test input ${test + 1} of ${task().test.length}`);
     clipBox.hidden = !state.clipboard;
     if (state.clipboard) draw(clipCanvas, state.clipboard, fit(state.clipboard, 90, 12), look);
-    fill(log, ...own.steps.slice(-200).map((step, i) => h("li", {}, button(words(step), () => { at = Math.max(0, own.steps.length - 200) + i + 1; replay(); }, { class: "link" }))));
+    again.hidden = state.status === "open";
+    fill(log, ...own.steps.slice(-200).map((step, i) => h("li", {}, button(words(step), () => stepTo(Math.max(0, own.steps.length - 200) + i + 1), { class: "link" }))));
     log.scrollTop = log.scrollHeight;
     replay();
   }
   const testLabel = h("h2", {});
-  const palette = h("select", { id: uniqueId("palette"), onchange: () => { look.palette = PALETTES[palette.value]; redraw(); } }, ...Object.keys(PALETTES).map((label) => h("option", { value: label }, label)));
-  const numbers = h("input", { type: "checkbox", id: uniqueId("numbers"), onchange: () => { look.numbers = numbers.checked; redraw(); } });
-  function redraw(): void {
+  const palette = h("select", { id: uniqueId("palette"), onchange: () => dress() }, ...Object.keys(PALETTES).map((label) => h("option", { value: label }, label)));
+  const numbers = h("input", { type: "checkbox", id: uniqueId("numbers"), onchange: () => dress() });
+  /** Palette and numbers as chosen, for the next visit too. */
+  function dress(): void {
+    Object.assign(look, { palette: PALETTES[palette.value], numbers: numbers.checked });
+    try {
+      store(LOOK, JSON.stringify({ palette: palette.value, numbers: numbers.checked }));
+    } catch (error) {
+      unsaved(error);
+    }
     demonstrate();
     list();
     paint();
+  }
+  function undressed(): void {
+    try {
+      const kept = JSON.parse(store(LOOK) ?? "null") as { palette?: unknown; numbers?: unknown } | null;
+      if (typeof kept?.palette === "string" && Object.hasOwn(PALETTES, kept.palette)) palette.value = kept.palette;
+      numbers.checked = kept?.numbers === true;
+    } catch { /* no store, which the first step says, or not what this page wrote */ }
+    Object.assign(look, { palette: PALETTES[palette.value], numbers: numbers.checked });
   }
   const share = button("Link to this state", () => {
     history.replaceState(null, "", address(work().state.grid));
     void navigator.clipboard?.writeText(location.href).then(() => tell("the link is in the clipboard and in the address"), () => tell("the link is in the address"));
     tell("the link is in the address");
   });
+  const browse = h("details", { class: "card browse" }, h("summary", {}, "Choose a task"), h("div", { class: "controls" }, h("label", { for: search.id }, "Name or number", search), button("Open files\u2026", () => file.click(), { title: "key o" }), file), count, found);
   app.append(
     h("a", { class: "skip", href: "#main", onclick: (event: Event) => { event.preventDefault(); outputCanvas.focus(); } }, "Skip to the output"),
     h("header", { class: "top arc" }, h("div", { class: "brand" }, h("h1", {}, "Wilkins"), h("p", {}, `Grid tasks: find the rule in the pairs, build the output. ${plural(tasks.length, "task")}.`)),
-      h("div", { class: "chooser" }, previous, next, button("Random", () => go(Math.floor(Math.random() * tasks.length))))),
+      h("div", { class: "chooser" }, previous, next, button("Random", random, { title: "key m" }))),
     h("main", { id: "main", tabindex: "-1" },
-      h("details", { class: "card browse" }, h("summary", {}, "Choose a task"), h("div", { class: "controls" }, h("label", { for: search.id }, "Name or number", search), button("Open files\u2026", () => file.click()), file), count, found),
+      browse,
       h("section", { class: "card", "aria-label": "Demonstrations" }, heading, demonstrations),
       h("section", { class: "card", "aria-label": "Editor" },
         h("div", { class: "title" }, testLabel, h("div", { class: "row" }, nextTest)),
@@ -451,18 +526,19 @@ begin((app, text) => {
             h("div", { class: "swatches", role: "group", "aria-label": "Colours" }, ...swatches),
             h("div", { class: "segments wrap", role: "group", "aria-label": "Tools" }, ...toolButtons),
             h("div", { class: "row", role: "group", "aria-label": "Actions" }, ...actions.map(([label, shortcut, run]) => button(label, run, { class: "quiet", title: `key ${shortcut}` }))),
-            h("div", { class: "row", role: "group", "aria-label": "Move" }, ...arrows.map(([sign, label, rows, columns]) => button(sign, () => act({ do: "move", rows, columns }), { class: "quiet", "aria-label": `move ${label}`, title: "Alt+arrow" }))),
+            h("div", { class: "row", role: "group", "aria-label": "Move" }, h("span", {}, "Move"), ...arrows.map(([sign, label, rows, columns]) => button(sign, () => act({ do: "move", rows, columns }), { class: "quiet", "aria-label": `move ${label}`, title: "Alt+arrow" }))),
             h("div", { class: "row" }, h("label", { for: size.id }, "Size "), size, button("Resize", sized)),
-            h("div", { class: "row" }, submit, trials),
+            h("div", { class: "row" }, submit, trials, again),
             clipBox)),
         h("div", { class: "row looks" }, h("label", { for: palette.id }, "Palette"), palette, h("label", { for: numbers.id }, numbers, " numbers in cells"), share)),
       h("section", { class: "card", "aria-label": "History" }, h("div", { class: "title" }, h("h2", {}, "What was done"), h("div", { class: "row" }, button("Export traces", save), button("Import traces\u2026", () => file.click()))),
         h("div", { class: "desk" }, log, h("div", {}, h("p", { class: "note" }, "You"), h("div", {}, replayed), h("label", { for: slider.id, class: "offscreen" }, "step of your trace"), slider, ownStep), otherBox))),
-    h("footer", {}, h("p", {}, "Keys: 0 to 9 colours; e paint, s select, f flood, b stamp, p pick; Ctrl+C, Ctrl+X, Ctrl+V, Ctrl+Z, Ctrl+Y; h, j flip; r rotate; k crop; Delete; Alt+arrows move; comma and dot change the task.")),
+    h("footer", {}, h("details", { class: "keys" }, h("summary", {}, "Keys"), h("dl", {}, ...keyNames.map(([label, shortcut]) => h("div", {}, h("dt", {}, h("kbd", {}, shortcut)), h("dd", {}, label)))))),
   );
   window.addEventListener("hashchange", arrive);
   window.addEventListener("popstate", arrive);
   window.addEventListener("resize", () => { demonstrate(); paint(); });
+  undressed();
   arrive();
   // For the console, and for what compares this editor with the one in Python.
   Object.assign(window, { wilkins: { start, apply, same, part, parseTasks, parseTraces, LARGEST_SIDE, tasks: () => tasks, work: () => work() } });
