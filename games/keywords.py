@@ -80,7 +80,7 @@ class Keywords:
         The agent as it leaves, which looks ahead late in a game, and its network alone.
         """
         hidden, answers = self._games(self.choices.trials, seed=0)
-        agent = TrainedPlayer(self.belief, policy, self.choices.shortlist)
+        agent = self._player(policy)
         won, _ = play(agent, answers, hidden)
         alone, _ = play(replace(agent, look_from=ROUNDS + 1), answers, hidden)
         rewards = np.array([reward(number or None) for number in won.tolist()])
@@ -94,7 +94,7 @@ class Keywords:
         """Games won, in percent, told nothing of the noise."""
         chosen = self.choices
         hidden, answers = self._games(chosen.trials, SAMPLES + seed)
-        won, _ = play(TrainedPlayer(self.belief, policy, chosen.shortlist), answers, hidden)
+        won, _ = play(self._player(policy), answers, hidden)
         condition = f"{chosen.trials} games, noise {chosen.lowest:g} to {chosen.highest:g}"
         return {condition: 100 * float((won > 0).mean())}
 
@@ -105,7 +105,9 @@ class Keywords:
             with status("looking ahead, noise unknown" if rate is None else f"looking ahead, noise {rate:g}"):
                 told = None if rate is None else Belief.of(self.table, Noise.flat(rate, len(self.table.clarity)))
                 hidden, answers = self._games(self.choices.lesson_games, 1 + seed * 10 + place, rate)
-                lessons.append(lesson(told or self.belief, hidden, answers, self.choices.shortlist))
+                lessons.append(
+                    lesson(told or self.belief, hidden, answers, self.choices.shortlist, self.choices.look_from)
+                )
         with status("learning"):
             return teach(policy, lessons, seed)
 
@@ -126,6 +128,10 @@ class Keywords:
         )
         console.print(f"agent       {run.path(best)}", soft_wrap=True)
         export(run.folder)
+
+    def _player(self, policy: ShortlistPolicy) -> TrainedPlayer:
+        """The policy as it leaves, told nothing of the noise."""
+        return TrainedPlayer(self.belief, policy, self.choices.shortlist, self.choices.look_from)
 
     def _games(self, games: int, seed: int, rate: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Hidden keywords and answers; each game's rate is drawn where it is None."""

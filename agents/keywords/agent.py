@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.identification.policy import ShortlistPolicy
-from agents.keywords.players import LOOK_FROM, TrainedPlayer
+from agents.keywords.players import TrainedPlayer
 from agents.keywords.run import load_keywords_run, stored_policy
 from env.identification.observation import Shortlist
 from env.keywords.belief import Belief
@@ -22,10 +22,12 @@ class Agent:
     label: str
     policy: ShortlistPolicy
     shortlist: Shortlist
+    look_from: int
+    """See `TrainedPlayer`."""
 
-    def player(self, belief: Belief, look_from: int = LOOK_FROM) -> TrainedPlayer:
-        """The agent reckoning with a belief; as it leaves in the agent file, unless told to look ahead from elsewhere."""
-        return TrainedPlayer(belief, self.policy, self.shortlist, look_from)
+    def player(self, belief: Belief) -> TrainedPlayer:
+        """The agent reckoning with a belief, as it leaves in the agent file."""
+        return TrainedPlayer(belief, self.policy, self.shortlist, self.look_from)
 
     @property
     def layers(self) -> Mapping[str, np.ndarray]:
@@ -41,4 +43,4 @@ def load_agent(folder: Path, checkpoint: str = "best") -> Agent:
     """An agent of a run. Raises UserError where there is none, or its file is damaged."""
     run, chosen = load_keywords_run(folder)
     label = f"{folder.name} {run.checkpoint(checkpoint).label}"
-    return Agent(label, stored_policy(run, chosen, checkpoint), chosen.shortlist)
+    return Agent(label, stored_policy(run, chosen, checkpoint), chosen.shortlist, chosen.look_from)

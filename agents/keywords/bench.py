@@ -17,7 +17,8 @@ from rich.table import Table
 
 from agents.keywords.agent import Agent, load_agent
 from agents.keywords.bound import win_bound
-from agents.keywords.players import LOOK_FROM, BeliefPlayer, Player, Recipe, hard_filtering, play
+from agents.keywords.players import BeliefPlayer, Player, Recipe, hard_filtering, play
+from agents.keywords.run import LOOK_FROM
 from env.errors import UserError
 from env.files import write_whole
 from env.flags import SEED, Within
@@ -53,8 +54,9 @@ def bench_keywords(
 ) -> int:
     """Print win rates in 20 rounds on the synthetic 15,113 keywords x 521 questions, with standard errors and bars.
 
-    Every table's players play the same games. A game whose keyword is in no list counts as lost. What was played is
-    kept, so that a bench that was stopped goes on; remove the folder after changing a player.
+    Every table's players play the same games. A game whose keyword is in no list counts as lost. A line says what a
+    player won as soon as it has played, and its rounds are kept, so that a bench that was stopped goes on; remove the
+    folder after changing a player.
 
     Args:
         games: Games of each cell.
@@ -143,8 +145,15 @@ def _won(entry: Entry, draw: tuple[np.ndarray, np.ndarray], path: Path, console:
         if won.shape != hidden.shape:
             raise UserError(f"{path}: {won.size} games instead of {hidden.size}; remove it, it is made again")
         return won
+    begun = time.monotonic()
     with console.status(f"{entry.name} plays {len(hidden):,} games, wrong answers {wrong}"):
         won, _ = play(entry.player(), answers, hidden)
+    console.print(
+        f"wrong answers {wrong}: {entry.name} won {(won > 0).sum():,} of {len(won):,} games, "
+        f"{time.monotonic() - begun:.0f} s",
+        highlight=False,
+        soft_wrap=True,
+    )
     write_whole(path, "\n".join(map(str, won.tolist())) + "\n")
     return won
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from agents.identification.lessons import TEMPERATURE, Lesson
 from agents.keywords import compiled
-from agents.keywords.players import FOCUS, LOOK_FROM, BeliefPlayer, play
+from agents.keywords.players import FOCUS, BeliefPlayer, play
 from env.identification.observation import Observation, Shortlist
 from env.keywords.belief import Belief, Transcript
 from env.keywords.comparison import ROUNDS
@@ -16,13 +16,13 @@ BITS = 0.02
 """Difference in information at which one question is to be e times as likely as another, before it looks to winning."""
 
 
-def lesson(belief: Belief, hidden: np.ndarray, answers: np.ndarray, shortlist: Shortlist) -> Lesson:
+def lesson(belief: Belief, hidden: np.ndarray, answers: np.ndarray, shortlist: Shortlist, look_from: int) -> Lesson:
     """States of games that are answered by `answers`, bool [games, questions], with the worth of what is listed there.
 
-    A question is worth what the guesses left will cover, two questions deep, and in the first rounds its information;
+    A question is worth what the guesses left will cover, two questions deep, and before round `look_from` its information;
     a guess is worth its posterior. Each state is taught once, by the root of how often it was met.
     """
-    _, seen = play(BeliefPlayer(belief, LOOK_FROM, deeper=True), answers, hidden)
+    _, seen = play(BeliefPlayer(belief, look_from, deeper=True), answers, hidden)
     observations: list[Observation] = []
     values: list[np.ndarray] = []
     weights: list[np.ndarray] = []
@@ -35,7 +35,10 @@ def lesson(belief: Belief, hidden: np.ndarray, answers: np.ndarray, shortlist: S
             begun = np.full(len(here), number)
             observation = observe(belief, here, begun, np.full(len(here), guessing), shortlist)
             observations.append(observation)
-            values.append(_guess_values(observation) if guessing else _ask_values(belief, here, number, observation))
+            looks = number + 1 >= look_from
+            values.append(
+                _guess_values(observation) if guessing else _ask_values(belief, here, number, looks, observation)
+            )
             weights.append(np.sqrt(count))
     weight = np.concatenate(weights)
     return Lesson(
@@ -54,10 +57,9 @@ def _until(seen: Transcript, number: int, guessing: bool) -> Transcript:
     return part
 
 
-def _ask_values(belief: Belief, seen: Transcript, number: int, observation: Observation) -> np.ndarray:
+def _ask_values(belief: Belief, seen: Transcript, number: int, looks: bool, observation: Observation) -> np.ndarray:
     asks, guesses = observation["ask_ids"].shape[1], observation["guess_ids"].shape[1]
     listed, worth = np.empty((len(seen), asks), np.int64), np.empty((len(seen), asks), np.float32)
-    looks = number + 1 >= LOOK_FROM
     left = np.full(len(seen), ROUNDS - number if looks else 0)
     compiled.value_asks_all(belief.tables, seen.asked, seen.said, seen.guessed, left, True, FOCUS, listed, worth)
     if not looks:

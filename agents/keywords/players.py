@@ -13,12 +13,8 @@ from agents.keywords import compiled
 from env.identification.observation import Shortlist
 from env.keywords.belief import Belief, Noise, Transcript
 from env.keywords.comparison import ROUNDS
-from env.keywords.environment import SHORTLIST
 from env.keywords.observation import observe
 from env.keywords.world import World
-
-LOOK_FROM = 9
-"""Round from which looking ahead to winning, two questions deep, beats information; before, the end is far away."""
 
 WIDTH = 16
 """Most informative questions that are looked at."""
@@ -129,8 +125,8 @@ class TrainedPlayer:
 
     belief: Belief
     policy: ShortlistPolicy
-    shortlist: Shortlist = SHORTLIST
-    look_from: int = LOOK_FROM
+    shortlist: Shortlist
+    look_from: int
     """Round from which it asks as `BeliefPlayer` does that looks to winning, two questions deep."""
 
     def ask(self, seen: Transcript) -> np.ndarray:

@@ -13,10 +13,14 @@ from agents.settings import Sought, settings_of
 from env.errors import UserError
 from env.flags import Within
 from env.identification.observation import Shortlist
+from env.keywords.comparison import ROUNDS
 from env.keywords.package import load_keywords
 from env.keywords.world import World, synthetic_world, world_of
 
 GAME = "keywords"
+
+LOOK_FROM = 5
+"""Round from which looking ahead to winning, two questions deep, beats information; before, the end is far away."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class KeywordsSettings:
     """Keywords on the shortlist."""
     focus: Annotated[int, Within(1, 10**6), Sought(8, 64, log=True)] = 64
     """Likeliest keywords that the two-step features look at."""
+    look_from: Annotated[int, Within(1, ROUNDS + 1)] = LOOK_FROM
+    """Round from which it looks ahead to winning instead of asking its network; 21: never."""
     trials: Annotated[int, Within(1, 10**6)] = 1000
     """Games of an evaluation."""
     lesson_games: Annotated[int, Within(1, 10**6)] = 300

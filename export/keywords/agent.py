@@ -19,7 +19,7 @@ import numpy as np
 
 from env.identification.wordform import word_answer
 from env.keywords.comparison import GUESS_LIMIT, QUESTION_LIMIT, ROUNDS, normalise, read_answer, same
-from export.keywords.player import Player
+from export.keywords.player import Player, Reckoning
 
 TABLES = "tables.npz"
 """File beside `main.py`."""
@@ -72,6 +72,7 @@ class Knowledge:
     """float64 [noises, questions]: rates of wrong answers, one row for each way a partner may err."""
     weight: np.ndarray
     """float32 [noises], sums to 1."""
+    reckoning: Reckoning
     primary: tuple[str, ...] = ()
     """Sorted: what is bisected first."""
     supplementary: tuple[str, ...] = ()
@@ -93,7 +94,10 @@ class Knowledge:
     @cached_property
     def player(self) -> Player:
         """Who asks and guesses by the table."""
-        return Player(self.answers, self.prior, self.rates, self.weight, self.first_tier, self.network, self.shortlist)
+        return Player(
+            self.answers, self.prior, self.rates, self.weight, self.reckoning, self.first_tier, self.network,
+            self.shortlist,
+        )  # fmt: skip
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -474,6 +478,7 @@ def load_knowledge(folder: str) -> Knowledge:
             arrays["prior"].astype(np.float32),
             arrays["rates"],
             arrays["weight"].astype(np.float32),
+            Reckoning(**words["reckoning"]),
             tuple(sorted(words["primary"])),
             tuple(sorted(words["supplementary"])),
             words["alternatives"],

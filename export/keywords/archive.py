@@ -8,21 +8,23 @@ import io
 import json
 import tarfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
+from agents.keywords.agent import Agent
 from env.errors import UserError
 from env.files import read_bytes, write_whole
 from env.identification import wordform
-from env.identification.observation import Shortlist
 from env.identification.pools import decode
 from env.keywords import comparison
 from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage
 from env.keywords.world import SHARES
 from export.keywords import agent, player
+from export.keywords.reckoning import reckoning_of
 
 LARGEST = 20 * 10**6
 """Bytes that the archive may have."""
@@ -82,19 +84,19 @@ def write_agent(
     supplementary: Sequence[str] = (),
     model: str = "",
     articles: Mapping[str, str] | None = None,
-    network: Mapping[str, np.ndarray] | None = None,
-    shortlist: Shortlist = SHORTLIST,
+    trained: Agent | None = None,
 ) -> None:
     """Write `submission.tar.gz`.
 
     `rates` [noises, questions] and `weight` [noises] say how a partner may err, `shares` how likely each tier is.
     Primary for an Alpha are the first keywords of the package as far as `PRIMARY` allows, supplementary all others:
-    those of the table that were left over, the package's, and `supplementary`. `network` are the layers of a trained
-    agent, which decides then, and `shortlist` is what it is shown: see `player.Player`. Raises UserError where the file would be too large or cannot be written.
+    those of the table that were left over, the package's, and `supplementary`. A `trained`
+    agent decides where there is one: see `player.Player`. Raises UserError where the file would be too large or cannot
+    be written.
     """
     tables = tables_file(
         keywords, rates, weight, shares=shares, alpha=alpha, supplementary=supplementary, model=model,
-        articles=articles or {}, network=network or {}, shortlist=shortlist,
+        articles=articles, trained=trained,
     )  # fmt: skip
     content = _packed([("main.py", agent_source().encode()), (agent.TABLES, tables)])
     if len(content) > LARGEST:
@@ -113,9 +115,8 @@ def tables_file(
     alpha: str = "check",
     supplementary: Sequence[str] = (),
     model: str = "",
-    articles: Mapping[str, str],
-    network: Mapping[str, np.ndarray],
-    shortlist: Shortlist = SHORTLIST,
+    articles: Mapping[str, str] | None = None,
+    trained: Agent | None = None,
 ) -> bytes:
     """Content of `tables.npz`; see `write_agent`."""
     if alpha not in PRIMARY:
@@ -140,6 +141,7 @@ def tables_file(
         keywords.answers[rows] == 0, np.minimum(steps, np.ceil(keywords.tie * agent.MARGIN_STEP) - 1), steps
     )
     margin = (np.sign(margin) * np.maximum(steps, 0)).clip(-127, 127).astype(np.int8)
+    shortlist = SHORTLIST if trained is None else trained.shortlist
     words = {
         "keywords": names,
         "questions": keywords.question_names,
@@ -148,9 +150,10 @@ def tables_file(
         "alternatives": texts,
         "alpha": alpha,
         "model": model,
-        "articles": dict(articles),
+        "articles": dict(articles or {}),
         "first_tier": int(np.searchsorted(tier, 1)),
         "shortlist": [shortlist.asks, shortlist.guesses, shortlist.focus],
+        "reckoning": asdict(reckoning_of(trained)),
     }
     stream = io.BytesIO()
     arrays = {
@@ -160,7 +163,7 @@ def tables_file(
         "prior": prior(tier, shares),
         "rates": np.asarray(rates, np.float64),
         "weight": np.asarray(weight, np.float32),
-        **{f"{agent.NETWORK}{name}": array for name, array in network.items()},
+        **{f"{agent.NETWORK}{name}": array for name, array in ({} if trained is None else trained.layers).items()},
     }
     np.savez(stream, allow_pickle=False, **arrays)
     return stream.getvalue()

@@ -93,7 +93,7 @@ def _knowledge(keywords: KeywordPackage, mode: str) -> Knowledge:
     """What the agent file of a package brings along."""
     rates, weight = unknown_noise(keywords)
     with tempfile.TemporaryDirectory() as folder:
-        content = tables_file(keywords, rates, weight, alpha=mode, articles={}, network={})
+        content = tables_file(keywords, rates, weight, alpha=mode)
         (Path(folder) / TABLES).write_bytes(content)
         return load_knowledge(folder)
 

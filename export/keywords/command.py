@@ -18,7 +18,6 @@ from env.files import read_bytes
 from env.flags import SHARE
 from env.identification.pools import decode
 from env.keywords.belief import Noise
-from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage, load_keywords
 from env.keywords.world import SHARES, world_of
 from export.keywords.archive import PRIMARY, write_agent
@@ -86,8 +85,7 @@ def _write(keywords: KeywordPackage, out: Path, choices: Choices, trained: Agent
     rates, weight = unknown_noise(keywords)
     write_agent(
         out, keywords, rates, weight, shares=choices.shares, alpha=choices.alpha, supplementary=more,
-        model=choices.model, articles=texts, network={} if trained is None else trained.layers,
-        shortlist=SHORTLIST if trained is None else trained.shortlist,
+        model=choices.model, articles=texts, trained=trained,
     )  # fmt: skip
     first = min(PRIMARY[choices.alpha], len(keywords.keyword_names) + len(keywords.supplementary) + len(more))
     print(

@@ -75,7 +75,10 @@ def _agents(run: Run, chosen: KeywordsSettings, belief: Belief, which: str) -> I
         record = run.record()
         labels = [] if record is None else [each.label for each in record.evaluated if each.kept]
     for label in labels:
-        yield f"agent {label}", TrainedPlayer(belief, stored_policy(run, chosen, label), chosen.shortlist)
+        yield (
+            f"agent {label}",
+            TrainedPlayer(belief, stored_policy(run, chosen, label), chosen.shortlist, chosen.look_from),
+        )
 
 
 def _measured(player: Player, world: World, noise: Sequence[float], games: int, seed: int) -> list[str]:

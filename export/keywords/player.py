@@ -13,31 +13,31 @@ import numpy as np
 
 from env.keywords.comparison import ROUNDS
 
-NEGLIGIBLE = 1e-6
-"""Posterior below which a keyword is left out of sums."""
-
-GRAINS = 1e3
-"""Information is compared in this many steps a bit, so that questions that are equal on paper tie."""
-
-LOOK_FROM = 9
-"""Round from which the question is asked after which the guesses left cover most, looking two questions deep."""
-
-WIDTH, LOOK_FOCUS = 16, 256
-"""Most informative questions and likeliest keywords that looking ahead reckons with."""
-
-BETTER = 1e-5
-"""A later question must cover more than an earlier one by this."""
-
-AS_GOOD = 1e-4
-"""Difference of two of the network's scores that is none: the one that stands first is chosen."""
-
-ALIKE = np.float32(1 - 1e-5)
-"""Part of the largest mass from which on another one is as large: rounding must not tell keywords apart."""
-
-RANKS = 8
-"""Likeliest keywords whose posteriors are features."""
-
 _SCARCE = np.float32(1e-6)
+
+
+@dataclass(frozen=True)
+class Reckoning:
+    """How far the trained agent looks and how finely it reckons; comes with the tables, see `export.keywords.reckoning`."""
+
+    look_from: int
+    """Round from which the question is asked after which the guesses left cover most, looking two questions deep."""
+    width: int
+    """Most informative questions that looking ahead reckons with."""
+    focus: int
+    """Likeliest keywords that looking ahead reckons with."""
+    ranks: int
+    """Likeliest keywords whose posteriors are features."""
+    negligible: float
+    """Posterior below which a keyword is left out of sums."""
+    grains: float
+    """Information is compared in this many steps a bit, so that questions that are equal on paper tie."""
+    better: float
+    """A later question must cover more than an earlier one by this."""
+    as_good: float
+    """Difference of two of the network's scores that is none: the one that stands first is chosen."""
+    alike: float
+    """Part of the largest mass from which on another one is as large: rounding must not tell keywords apart."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Player:
     """float64 [noises, questions]: rates of wrong answers, one row for each way a partner may err."""
     weight: np.ndarray
     """float32 [noises], sums to 1."""
+    reckoning: Reckoning
     first_tier: int = 0
     """Keywords of the first tier, which stand first."""
     network: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -111,18 +112,20 @@ class Player:
 
         `mass` is what `weigh` gives.
         """
-        view = View.of(self, mass)
-        if begun + 1 >= LOOK_FROM or not self.network:
-            listed = view.listed(closed, WIDTH)
+        view, reckoning = View.of(self, mass), self.reckoning
+        looks = begun + 1 >= reckoning.look_from
+        if looks or not self.network:
+            listed = view.listed(closed, reckoning.width)
             if not listed.size:
                 return -1
-            if begun + 1 < LOOK_FROM:
+            if not looks:
                 return int(listed[0])
-            places = view.likeliest(LOOK_FOCUS)
-            values = coverage(view.belief[places], view.answered(listed, places), ROUNDS - begun)
+            places = view.likeliest(reckoning.focus)
+            answered = view.answered(listed, places)
+            values = coverage(view.belief[places], answered, ROUNDS - begun, reckoning.alike)
             chosen = 0
             for place in range(len(values)):
-                if values[place] > values[chosen] + BETTER:
+                if values[place] > values[chosen] + reckoning.better:
                     chosen = place
             return int(listed[chosen])
         listed = view.listed(closed, self.shortlist[0])
@@ -137,7 +140,7 @@ class Player:
             return int(mass.sum(axis=0).argmax())
         view = View.of(self, mass)
         state, _, guesses = self._features(view, np.empty(0, np.int64), begun, guessing=True)
-        places = view.likeliest(max(self.shortlist[2], self.shortlist[1], RANKS))[: self.shortlist[1]]
+        places = view.likeliest(self._described)[: self.shortlist[1]]
         return int(view.ids[places[self._best("guess", guesses[: len(places)], state)]])
 
     def sums(self, ids: np.ndarray, signed: np.ndarray, certain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +152,11 @@ class Player:
         whole[:, ids] = signed, certain
         return whole[0] @ self.sign, whole[1] @ self.known
 
+    @property
+    def _described(self) -> int:
+        """Likeliest keywords that the features are of."""
+        return max(*self.shortlist[1:], self.reckoning.ranks)
+
     def _best(self, kind: str, listed: np.ndarray, state: np.ndarray) -> int:
         """Place of the listed action that the network scores highest."""
 
@@ -157,7 +165,7 @@ class Player:
 
         first = np.maximum(layer("in", listed) + layer("state", state), 0)
         scores = layer("last", np.maximum(layer("hidden", first), 0))[:, 0]
-        return int((scores >= scores.max() - AS_GOOD).argmax())
+        return int((scores >= scores.max() - self.reckoning.as_good).argmax())
 
     def _features(
         self, view: View, listed: np.ndarray, begun: int, guessing: bool
@@ -167,7 +175,7 @@ class Player:
         The columns are those of `env.keywords.observation`, in the same order.
         """
         width, left = self.shortlist[1], ROUNDS - begun
-        places = view.likeliest(max(self.shortlist[2], width, RANKS))
+        places = view.likeliest(self._described)
         top, answered = view.belief[places], view.answered(listed, places)
         asks = _ask_features(view, listed, top, answered, left)
         guesses = np.zeros((width, 5), np.float32)
@@ -186,8 +194,8 @@ class Player:
         best = float(asks[:, 0].max(initial=0))
         noises = view.mass.sum(axis=1)
         mean, square = float(noises @ self.rate), float(noises @ self.rate**2)
-        ranks = np.zeros(RANKS, np.float32)
-        ranks[: len(top)] = top[:RANKS]
+        ranks = np.zeros(self.reckoning.ranks, np.float32)
+        ranks[: len(top)] = top[: len(ranks)]
         state = [
             left / ROUNDS,
             bits / 10,
@@ -225,12 +233,14 @@ class View:
     """Information about the keyword, in bits, float32 [questions]."""
     sign: np.ndarray
     """`Player.sign`."""
+    grains: float
+    """`Reckoning.grains`."""
 
     @classmethod
     def of(cls, player: Player, mass: np.ndarray) -> View:
         """See `env.keywords.compiled.predict_one`, which does the same in compiled loops."""
         belief = mass.sum(axis=0)
-        ids = np.flatnonzero(belief > NEGLIGIBLE)
+        ids = np.flatnonzero(belief > player.reckoning.negligible)
         belief = belief[ids]
         wrong = (player.rate @ mass)[ids] / belief
         belief = belief / np.float32(belief.sum(dtype=np.float64))
@@ -243,11 +253,11 @@ class View:
         said, told = player.sums(ids, signed, certain)
         p_yes = np.clip(0.5 + 0.5 * lean * said, 0, 1)
         gain = _entropy(p_yes) - (1 - sure * told)
-        return cls(mass, ids, belief, signed, lean, p_yes, gain, player.sign)
+        return cls(mass, ids, belief, signed, lean, p_yes, gain, player.sign, player.reckoning.grains)
 
     def listed(self, closed: Sequence[int], count: int) -> np.ndarray:
         """The `count` most informative questions but those of `closed`, falling, ties by identifier, int64."""
-        keys = np.floor(self.gain.astype(np.float64) * GRAINS + 0.5)
+        keys = np.floor(self.gain.astype(np.float64) * self.grains + 0.5)
         keys[list(closed)] = -np.inf
         order = np.argsort(-keys, kind="stable")[:count]
         return np.asarray(order[np.isfinite(keys[order])], np.int64)
@@ -263,17 +273,17 @@ class View:
         return np.asarray(np.clip(0.5 + 0.5 * sure * answers, 0, 1), np.float32)
 
 
-def coverage(belief: np.ndarray, p_yes: np.ndarray, left: int) -> np.ndarray:
+def coverage(belief: np.ndarray, p_yes: np.ndarray, left: int, alike: float) -> np.ndarray:
     """Chance of winning after each question, float32 [questions], if the `left` guesses take the likeliest keywords.
 
     Between the next guess and those after it comes the best second question. `belief` float32 [keywords], `p_yes`
-    float32 [questions, keywords].
+    float32 [questions, keywords]. See `Reckoning.alike`.
     """
     if left == 1 or len(p_yes) == 1:
         return _covered(belief, p_yes, left) if left == 1 else _covered_after_guess(belief, p_yes, left)
     rest = belief * np.stack([p_yes, 1 - p_yes], axis=1)
     most = rest.max(axis=2, keepdims=True)
-    guess = (rest >= most * ALIKE).argmax(axis=2)[:, :, None]
+    guess = (rest >= most * np.float32(alike)).argmax(axis=2)[:, :, None]
     hit = np.take_along_axis(rest, guess, axis=2)[:, :, 0]
     np.put_along_axis(rest, guess, 0, axis=2)
     yes = rest[:, :, None] * p_yes[None, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -21,13 +22,10 @@ from env.keywords.comparison import ROUNDS
 from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage, load_keywords
 from env.keywords.world import World, world_of
-from export.keywords import player
+from export.keywords.reckoning import reckoning_of
 from export.page.template import filled
 
 PAGE = "keywords.html"
-
-CONSTANTS = ("NEGLIGIBLE", "GRAINS", "LOOK_FROM", "WIDTH", "LOOK_FOCUS", "BETTER", "AS_GOOD", "ALIKE", "RANKS")
-"""Thresholds of `export.keywords.player` that the page's player goes by, too."""
 
 
 def view(package: Path | None = None, game: Path | None = None, out: Path = Path(PAGE)) -> int:
@@ -103,7 +101,7 @@ def page_data(world: World, package: str, trained: Agent | None, game: tuple[str
         "rounds": ROUNDS,
         "network": {name: {"shape": array.shape, "data": _base64(array, "<f4")} for name, array in layers.items()},
         "shortlist": {"asks": shortlist.asks, "guesses": shortlist.guesses, "focus": shortlist.focus},
-        "constants": {name: float(getattr(player, name)) for name in CONSTANTS},
+        "reckoning": asdict(reckoning_of(trained)),
         "game": None if game is None else {"name": game[0], "text": game[1]},
     }
 

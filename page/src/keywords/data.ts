@@ -21,21 +21,21 @@ interface RawData {
   agent: string;
   network: Record<string, RawMatrix>;
   shortlist: { asks: number; guesses: number; focus: number };
-  constants: Constants;
+  reckoning: Reckoning;
   game: { name: string; text: string } | null;
 }
 
-/** Thresholds of export/keywords/player.py, by the same names. */
-export interface Constants {
-  NEGLIGIBLE: number;
-  GRAINS: number;
-  LOOK_FROM: number;
-  WIDTH: number;
-  LOOK_FOCUS: number;
-  BETTER: number;
-  AS_GOOD: number;
-  ALIKE: number;
-  RANKS: number;
+/** Reckoning of export/keywords/player.py, by the same names. */
+export interface Reckoning {
+  look_from: number;
+  width: number;
+  focus: number;
+  ranks: number;
+  negligible: number;
+  grains: number;
+  better: number;
+  as_good: number;
+  alike: number;
 }
 
 /** A layer's weights, [out, in], or its bias, [out]. */

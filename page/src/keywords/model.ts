@@ -99,9 +99,9 @@ export class Player {
 
   view(mass: Float32Array): View {
     const { keywords, questions, noises } = this;
-    const { answers, tilt, rate, constants } = this.data;
+    const { answers, tilt, rate, reckoning } = this.data;
     const whole = this.belief(mass);
-    const ids = Int32Array.from(whole.keys()).filter((k) => whole[k] > constants.NEGLIGIBLE);
+    const ids = Int32Array.from(whole.keys()).filter((k) => whole[k] > reckoning.negligible);
     const total = Math.fround(ids.reduce((sum, k) => sum + whole[k], 0));
     const belief = Float32Array.from(ids, (k) => whole[k] / total);
     const signed = new Float64Array(ids.length);
@@ -136,7 +136,7 @@ export class Player {
 
   /** The `count` most informative questions but those of `closed`, falling, ties by identifier. */
   listed(view: View, closed: ReadonlySet<number>, count: number): number[] {
-    const key = Array.from(view.gain, (bits) => Math.floor(bits * this.data.constants.GRAINS + 0.5));
+    const key = Array.from(view.gain, (bits) => Math.floor(bits * this.data.reckoning.grains + 0.5));
     const open = Array.from(key.keys()).filter((q) => !closed.has(q));
     return open.sort((a, b) => key[b] - key[a] || a - b).slice(0, count);
   }
@@ -148,17 +148,17 @@ export class Player {
 
   /** Question to ask, `begun` rounds being over; -1 where all were asked. */
   chooseQuestion(mass: Float32Array, closed: ReadonlySet<number>, begun: number): number {
-    const { constants, shortlist, rounds } = this.data;
+    const { reckoning, shortlist, rounds } = this.data;
     const view = this.view(mass);
-    const looks = begun + 1 >= constants.LOOK_FROM;
-    const listed = this.listed(view, closed, looks || !this.trained ? constants.WIDTH : shortlist.asks);
+    const looks = begun + 1 >= reckoning.look_from;
+    const listed = this.listed(view, closed, looks || !this.trained ? reckoning.width : shortlist.asks);
     if (!listed.length) return -1;
     if (looks) {
-      const places = this.likeliest(view, constants.LOOK_FOCUS);
+      const places = this.likeliest(view, reckoning.focus);
       const values = this.coverage(places.map((at) => view.belief[at]), this.answered(view, listed, places), rounds - begun);
       let chosen = 0;
       values.forEach((value, at) => {
-        if (value > values[chosen] + constants.BETTER) chosen = at;
+        if (value > values[chosen] + reckoning.better) chosen = at;
       });
       return listed[chosen];
     }
@@ -194,7 +194,7 @@ export class Player {
       for (const answer of [true, false]) {
         const rest = Float64Array.from(belief, (share, i) => share * (answer ? first[i] : 1 - first[i]));
         const most = rest.reduce((a, b) => Math.max(a, b), 0);
-        const guess = rest.findIndex((share) => share >= most * this.data.constants.ALIKE);
+        const guess = rest.findIndex((share) => share >= most * this.data.reckoning.alike);
         value += rest[guess];
         rest[guess] = 0;
         let best = 0;
@@ -222,9 +222,9 @@ export class Player {
 
   /** What the network sees; the columns are those of env/keywords/observation.py, in the same order. */
   private features(view: View, listed: readonly number[], begun: number, guessing: boolean): { state: number[]; asks: number[][]; guesses: number[][]; places: number[] } {
-    const { shortlist, constants, rounds, rate, firstTier } = this.data;
+    const { shortlist, reckoning, rounds, rate, firstTier } = this.data;
     const left = rounds - begun;
-    const places = this.likeliest(view, Math.max(shortlist.focus, shortlist.guesses, constants.RANKS));
+    const places = this.likeliest(view, Math.max(shortlist.focus, shortlist.guesses, reckoning.ranks));
     const top = places.map((at) => view.belief[at]);
     const asks = this.askFeatures(view, listed, top, this.answered(view, listed, places), left);
     let rest = 1;
@@ -243,7 +243,7 @@ export class Player {
     const state = [
       left / rounds, bits / 10, (bits - left) / 10, best, Math.min(bits / Math.max(best, 0.05) / rounds, 2), mean,
       top.reduce((sum, share) => sum + share, 0), -Math.log2(squares) / 10,
-      ...Array.from({ length: constants.RANKS }, (_, rank) => top[rank] ?? 0),
+      ...Array.from({ length: reckoning.ranks }, (_, rank) => top[rank] ?? 0),
       Math.sqrt(Math.max(square - mean * mean, 0)), first, topSum(Float64Array.from(view.belief), left, new Float64Array(left)), Number(guessing),
     ];
     return { state, asks, guesses, places };
@@ -290,7 +290,7 @@ export class Player {
 
   /** Place of the listed action that the network scores highest. */
   private best(kind: string, listed: readonly number[][], state: readonly number[]): number {
-    const { network, constants } = this.data;
+    const { network, reckoning } = this.data;
     const layer = (name: string, input: readonly number[]): number[] => {
       const { shape, values } = network[`${kind}_${name}.weight`];
       const bias = network[`${kind}_${name}.bias`]?.values;
@@ -300,6 +300,6 @@ export class Player {
     const about = layer("state", state);
     const scores = listed.map((features) => layer("last", positive(layer("hidden", positive(layer("in", features).map((x, i) => x + about[i])))))[0]);
     const most = Math.max(...scores);
-    return scores.findIndex((score) => score >= most - constants.AS_GOOD);
+    return scores.findIndex((score) => score >= most - reckoning.as_good);
   }
 }

@@ -42,12 +42,19 @@ def test_a_bench_prints_every_player_goes_on_from_what_was_played_and_names_dama
     monkeypatch.setattr("agents.keywords.bench.entries_prior", lambda *_: iter(()))
     assert bench_keywords(games=60, folder=tmp_path, partners=("0.1", "clarity"), decisions=0) == 0
     out = capsys.readouterr().out
+    told = [line for line in out.splitlines() if " won " in line]
+    assert [line.split(" won ")[0] for line in told] == [
+        f"wrong answers {wrong}: {name}" for wrong in ("10 %", "by clarity, mean 10 %") for name in ("random", "again")
+    ]
+    assert out.index(told[1]) < out.index("win rate, wrong answers 10 %") < out.index(told[2])
     assert [word for word in ("NOT MET", "met") if out.count(word) == 1] == ["NOT MET", "met"]
     kept = np.loadtxt(tmp_path / "random-0.1-60-1.txt", dtype=int)
     hidden, answers = WORLD.draw(0.1, 60, 1, (0.6, 0.25, 0.15))
     assert np.array_equal(kept, play(RandomPlayer(WORLD), answers, hidden)[0])
+    assert f"random won {(kept > 0).sum()} of 60 games" in told[0]
     entries[0] = Entry("random", lambda: pytest.fail("was played already"))
     assert bench_keywords(games=60, folder=tmp_path, partners=("0.1",), decisions=0) == 0
+    assert " won " not in capsys.readouterr().out
     (tmp_path / "random-0.1-60-1.txt").write_text("1\n2\n")
     with pytest.raises(UserError, match="2 games instead of 60"):
         bench_keywords(games=60, folder=tmp_path, partners=("0.1",), decisions=0)

@@ -8,8 +8,8 @@ from gymnasium import spaces
 from agents.identification.lessons import teach
 from agents.identification.policy import ShortlistPolicy
 from agents.keywords.lessons import lesson
-from agents.keywords.players import LOOK_FROM, BeliefPlayer, TrainedPlayer, play
-from agents.keywords.run import KeywordsSettings
+from agents.keywords.players import BeliefPlayer, TrainedPlayer, play
+from agents.keywords.run import LOOK_FROM, KeywordsSettings
 from env.errors import UserError
 from env.identification.observation import Shortlist
 from env.keywords.belief import Belief, Noise
@@ -32,7 +32,7 @@ def fresh_policy() -> ShortlistPolicy:
 
 def test_the_agent_asks_and_guesses_what_it_did_not_before_and_plays_the_same_again():
     hidden, answers = WORLD.draw(0.2, 30, seed=1, shares=SHARES)
-    player = TrainedPlayer(BELIEF, fresh_policy(), SHORTLIST)
+    player = TrainedPlayer(BELIEF, fresh_policy(), SHORTLIST, LOOK_FROM)
     won, seen = play(player, answers, hidden)
     again, _ = play(player, answers[::-1], hidden[::-1])
     assert np.array_equal(won, again[::-1])
@@ -44,7 +44,7 @@ def test_the_agent_asks_and_guesses_what_it_did_not_before_and_plays_the_same_ag
 
 def test_a_lesson_brings_the_agent_to_what_looking_ahead_decides():
     hidden, answers = WORLD.draw(0.2, 60, seed=2, shares=SHARES)
-    taught = lesson(BELIEF, hidden, answers, SHORTLIST)
+    taught = lesson(BELIEF, hidden, answers, SHORTLIST, LOOK_FROM)
     policy = fresh_policy()
     observation = {key: th.as_tensor(values) for key, values in taught.observation.items()}
 
@@ -61,7 +61,7 @@ def test_a_lesson_brings_the_agent_to_what_looking_ahead_decides():
 
 def test_a_lesson_holds_what_the_teacher_met_each_state_once():
     hidden, answers = WORLD.draw(0.2, 40, seed=3, shares=SHARES)
-    taught = lesson(BELIEF, hidden, answers, SHORTLIST)
+    taught = lesson(BELIEF, hidden, answers, SHORTLIST, LOOK_FROM)
     _, seen = play(BeliefPlayer(BELIEF, LOOK_FROM, deeper=True), answers, hidden)
     turns = set()
     for game in range(40):

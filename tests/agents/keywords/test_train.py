@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,7 @@ def test_a_run_holds_its_agent_which_plays_what_the_evaluation_said(whole: Path)
     agent, belief = load_agent(whole), Belief.of(world, Noise.unknown(world))
     won, _ = play(agent.player(belief), answers, hidden)
     assert 100 * float((won > 0).mean()) == pytest.approx(record.best_score)
-    won, _ = play(agent.player(belief, ROUNDS + 1), answers, hidden)
+    won, _ = play(replace(agent, look_from=ROUNDS + 1).player(belief), answers, hidden)
     assert record.best is not None
     assert 100 * float((won > 0).mean()) == pytest.approx(record.best.scores["network_alone"])
 

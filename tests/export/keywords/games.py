@@ -54,7 +54,7 @@ def keyword_package(
 def knowledge(package: KeywordPackage, **options: Any) -> Knowledge:
     """What the agent file of the package would know."""
     rates, weight = unknown_noise(package)
-    content = tables_file(package, rates, weight, **{"articles": {}, "network": {}, **options})
+    content = tables_file(package, rates, weight, **options)
     folder = package.package.path / "agent"
     folder.mkdir(exist_ok=True)
     (folder / TABLES).write_bytes(content)

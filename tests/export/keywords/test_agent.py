@@ -40,6 +40,7 @@ from export.keywords.agent import (
     rounds_for,
 )
 from export.keywords.archive import PRIMARY
+from export.keywords.reckoning import reckoning_of
 from tests.export.keywords.games import Partner, invented, keyword_package, knowledge, play
 
 
@@ -138,7 +139,7 @@ def listed(mode: str, primary: Sequence[str], supplementary: Sequence[str] = (),
     rates, weight = np.full((1, 1), 0.1, np.float32), np.ones(1, np.float32)
     return Knowledge(
         tuple(primary), ("is it?",), nothing, nothing, (prior / prior.sum()).astype(np.float32), rates, weight,
-        tuple(sorted(primary)), tuple(sorted(supplementary)), {}, mode,
+        reckoning_of(None), tuple(sorted(primary)), tuple(sorted(supplementary)), {}, mode,
     )  # fmt: skip
 
 
@@ -292,7 +293,7 @@ def test_answers_come_from_rules_then_table_then_no(known: Knowledge) -> None:
 def test_the_table_knows_keywords_by_their_alternatives(package: KeywordPackage) -> None:
     known = knowledge(package)
     row = 3
-    other = Knowledge(known.keywords, known.questions, known.margin, known.answers, known.prior, known.rates, known.weight, (), (), {"quite another": known.keywords[row]})  # fmt: skip
+    other = Knowledge(known.keywords, known.questions, known.margin, known.answers, known.prior, known.rates, known.weight, known.reckoning, (), (), {"quite another": known.keywords[row]})  # fmt: skip
     for place in range(20):
         yes = bool(known.margin[row, place] > 0)
         assert answer(other, f"is it thing {place}?", "Quite Anothers") is yes
@@ -366,7 +367,7 @@ def test_a_decision_takes_no_long_time_at_full_size() -> None:
     rates = np.repeat(np.linspace(0.02, 0.25, 9, dtype=np.float32)[:, None], 521, axis=1)
     known = Knowledge(
         keywords, tuple(f"is it {place}?" for place in range(521)), margin, answers,
-        np.full(15113, 1 / 15113, np.float32), rates, np.full(9, 1 / 9, np.float32),
+        np.full(15113, 1 / 15113, np.float32), rates, np.full(9, 1 / 9, np.float32), reckoning_of(None),
     )  # fmt: skip
     said = Said(tuple((place, bool(place % 2)) for place in range(15)), guesses=keywords[:15], rounds=15)
     ask(known, said)

@@ -21,6 +21,7 @@ from agents.keywords.agent import Agent as Trained
 from agents.keywords.agent import load_agent
 from agents.keywords.players import BeliefPlayer, TrainedPlayer, play
 from agents.keywords.players import Player as Product
+from agents.keywords.run import LOOK_FROM
 from env.keywords.belief import Belief, Noise, Transcript
 from env.keywords.comparison import ROUNDS
 from env.keywords.environment import SHORTLIST
@@ -28,7 +29,8 @@ from env.keywords.observation import observation_space, observe
 from env.keywords.package import load_keywords
 from env.keywords.world import World, world_of
 from export.keywords.agent import Knowledge, load_knowledge
-from export.keywords.player import LOOK_FROM, Player, View
+from export.keywords.player import Player, View
+from export.keywords.reckoning import reckoning_of
 from tests.small_keywords import SHARES, small_world
 
 DRIVER = """
@@ -39,7 +41,7 @@ assert "torch" not in sys.modules and "env" not in sys.modules, "main.py must st
 """
 
 
-def agent_for(world: World) -> Trained:
+def agent_for(world: World, look_from: int = LOOK_FROM) -> Trained:
     """An agent that nobody trained: its scores are as good as drawn, so that it looks at everything it is shown."""
     keywords, questions = world.answers.shape
     th.manual_seed(3)
@@ -47,14 +49,15 @@ def agent_for(world: World) -> Trained:
     policy = ShortlistPolicy(space, spaces.Discrete(questions + keywords), lambda _: 0.0, width=16)
     for last in (policy.scorer.ask_last, policy.scorer.guess_last):
         th.nn.init.normal_(last.weight)
-    return Trained("drawn", policy, SHORTLIST)
+    return Trained("drawn", policy, SHORTLIST, look_from)
 
 
 def beside(belief: Belief, trained: Trained | None, first_tier: int) -> Player:
     """The agent file's player with the same assumptions."""
     layers = {} if trained is None else trained.layers
     return Player(
-        belief.world.answers, belief.prior, belief.noise.rates, belief.tables.weight, first_tier, layers
+        belief.world.answers, belief.prior, belief.noise.rates, belief.tables.weight, reckoning_of(trained), first_tier,
+        layers,
     )  # fmt: skip
 
 
@@ -68,12 +71,12 @@ def turns(seen: Transcript, game: int) -> Iterator[tuple[int, list[tuple[int, bo
 EMBEDDED = world_of(load_keywords())
 
 
-@pytest.mark.parametrize("kind", ["trained", "belief alone"])
+@pytest.mark.parametrize("kind", ["trained", "trained, looking ahead late", "belief alone"])
 @pytest.mark.parametrize("noise", ["unknown", "clarity"])
 def test_whole_games_are_those_of_the_product(kind: str, noise: str) -> None:
     assumed = Noise.unknown(EMBEDDED) if noise == "unknown" else Noise.by_clarity(EMBEDDED)
     belief = Belief.of(EMBEDDED, assumed)
-    trained = agent_for(EMBEDDED) if kind == "trained" else None
+    trained = None if kind == "belief alone" else agent_for(EMBEDDED, 14 if "late" in kind else LOOK_FROM)
     product: Product = BeliefPlayer(belief, LOOK_FROM, deeper=True) if trained is None else trained.player(belief)
     player = beside(belief, trained, int((EMBEDDED.tier == 0).sum()))
     hidden, answers = EMBEDDED.draw(0.15, 30, seed=4)
