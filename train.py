@@ -72,13 +72,16 @@ def main_job(game: Game, settings: Settings, command: str = "train") -> int:
     """Train and teach with evaluations on the way, then export; the exit code. `command`: how the user says this."""
     console = Console()
     run, finished = trainer.train(game, settings, console)
+    go_on = f"go on with: wilkins {command} --resume {run.folder}"
     if not finished:
         steps = 0 if (record := run.record()) is None or record.last is None else record.last.steps
-        console.print(
-            f"stopped after {steps:,} steps; go on with: wilkins {command} --resume {run.folder}", soft_wrap=True
-        )
+        console.print(f"stopped after {steps:,} steps; {go_on}", soft_wrap=True)
         return 130
-    game.export(run, console)
+    try:
+        game.export(run, console)
+    except KeyboardInterrupt:
+        console.print(f"trained, not exported; {go_on}", soft_wrap=True)
+        raise
     console.print(f"curves      tensorboard --logdir {run.folder.parent}", soft_wrap=True)
     return 0
 

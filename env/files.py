@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,8 +50,40 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A temporary neighbour of the folder `path` to fill, published as `path` at the end.
+
+    `path` may exist if it is empty. Parent folders are made; temporaries of killed commands are removed.
+    On any failure nothing is left. Raises UserError for a folder that holds something, or when the file system refuses.
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise UserError(f"{path} exists already and is not an empty folder; choose another place or remove it")
+    temporary: Path | None = None
+    held = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(path.parent, path.name)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent))
+        held = os.open(temporary, os.O_RDONLY)
+        _hold(held)
+        yield temporary
+        temporary.chmod(0o755)
+        if path.is_dir():
+            path.rmdir()  # it was empty; were it filled meanwhile, this refuses
+        publish(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}; free space or choose another place") from None
+    finally:
+        if held is not None:
+            os.close(held)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
 def publish(temporary: Path, path: Path) -> None:
-    """The one place where a file comes to be: rename a finished temporary over `path`."""
+    """The one place where a file or a folder comes to be: rename a finished temporary over `path`."""
     os.replace(temporary, path)
 
 
@@ -61,7 +94,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove temporaries that killed commands left in `folder`, of files called `name` or of all; none still written."""
+    """Remove temporaries that killed commands left in `folder`, of what is called `name` or of all; none still written."""
     pattern = f".{'*' if name is None else glob.escape(name)}.????????{_PARTIAL}"
     for path in folder.glob(pattern):
         try:
@@ -69,7 +102,9 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
         except OSError:
             continue
         try:
-            if _hold(descriptor):
+            if _hold(descriptor) and path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif _hold(descriptor):
                 path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)

@@ -163,3 +163,20 @@ def test_what_a_killed_command_left_is_removed_by_the_next_but_not_what_is_still
     with pytest.raises(UserError), env.files.whole_file(path):
         raise OSError("no")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_comes_whole_or_not_at_all_and_what_a_killed_command_left_of_it_goes(tmp_path: Path) -> None:
+    path, abandoned = tmp_path / "zoo", tmp_path / ".zoo.abcd1234.part"
+    abandoned.mkdir()
+    (abandoned / "half").write_bytes(b"")
+    with env.files.whole_folder(path) as folder:
+        assert not abandoned.exists()
+        env.files.remove_abandoned(tmp_path)
+        (folder / "one").write_bytes(b"1")
+        assert not path.exists()
+    assert [file.name for file in path.iterdir()] == ["one"]
+    with pytest.raises(UserError, match="not an empty folder"), env.files.whole_folder(path):
+        pass
+    with pytest.raises(UserError), env.files.whole_folder(tmp_path / "other"):
+        raise OSError("no")
+    assert list(tmp_path.iterdir()) == [path]

@@ -14,12 +14,14 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch as th
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+import games.cabinet
 import train
 import wilkins
 from agents import trainer
@@ -402,6 +404,20 @@ def test_a_damaged_checkpoint_is_one_line(
     assert str(path) in line
     assert "choose another with --checkpoint" in line
     assert not (folder / "policy.json").exists()
+
+
+def test_a_run_stopped_while_it_is_exported_says_how_to_go_on(
+    train_small: Train, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(games.cabinet, "export_run", Mock(side_effect=KeyboardInterrupt))
+        assert train_small("--runs", tmp_path, "--name", "broken", "--steps", "1024") == 130
+    folder = tmp_path / "broken"
+    captured = capsys.readouterr()
+    assert f"trained, not exported; go on with: wilkins train --resume {folder}" in captured.out
+    assert captured.err == "wilkins train: interrupted\n"
+    assert wilkins.main(["train", "--resume", str(folder)]) == 0
+    assert (folder / "policy.json").exists()
 
 
 def test_a_run_stopped_before_its_first_evaluation_has_nothing_to_export(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import Annotated
 
 import numpy as np
 
-from env.errors import UserError
+from env.errors import PackageWarning, UserError
+from env.files import whole_folder
 from env.flags import SEED, SHARE, Within
 from env.identification.matrix import Matrix, save_matrix, with_provenance
-from env.identification.package import load_package, with_word_answers, word_answers
+from env.identification.package import load_package, with_word_answers, word_answers, write_pools
 from env.identification.synth import LARGEST, Kind, write_package
-from env.identification.tables import Encoding, Reading, read_table
+from env.identification.tables import Encoding, Reading, names_of_table, read_table
 
 NEAR_ZERO = 0.1
 """Margins this near zero may flip on another machine (hardly any further out was seen to)."""
@@ -23,6 +25,7 @@ NEAR_ZERO = 0.1
 def import_matrix(
     table: Path,
     package: Path | None = None,
+    new: bool = False,
     force: bool = False,
     encoding: Encoding = "auto",
     yes: tuple[str, ...] = (),
@@ -44,6 +47,7 @@ def import_matrix(
     Args:
         table: the file to bring in.
         package: the package folder that gets matrix.npz.
+        new: make the folder first: pools of the names in the table's first row and column, splits drawn by chance.
         force: replace a matrix.npz that is there already.
         encoding: what the numbers are, where that cannot be told from them.
         yes: cells that mean yes (with --no nothing else is read).
@@ -56,13 +60,30 @@ def import_matrix(
     """
     if package is None:
         raise UserError("say which package gets the matrix: --package DIR")
+    reading = Reading(encoding, yes, no, missing, threshold, drop_column)
+    if not new:
+        said = _fill(table, package, reading, force, missing_rate)
+    else:
+        with whole_folder(package) as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", PackageWarning)  # they are said of the finished folder, below
+            write_pools(folder, *names_of_table(table, reading), seed=0)
+            said = _fill(table, folder, reading, force, missing_rate)
+        made = load_package(package)
+        said.append(
+            f"{package}: new, dev.csv has {len(made.dev)} animals, test1.csv {len(made.test1)}, {len(made.hidden)} are hidden"
+        )
+    for line in said:
+        print(line)
+
+
+def _fill(table: Path, package: Path, reading: Reading, force: bool, missing_rate: float | None) -> list[str]:
+    """Write the package's matrix.npz from `table`; returns what there is to say of it."""
     pools = load_package(package, matrix=False)
     target = package / "matrix.npz"
     if target.exists() and not force:
         raise UserError(f"{target} exists already; give --force to replace it")
     if missing_rate is not None and pools.kind == "keywords":
         raise UserError("--missing-rate goes with animals: what is missing for a keyword is a tie, P(yes) = 0.5")
-    reading = Reading(encoding, yes, no, missing, threshold, drop_column)
     computed = word_answers(pools)
     optional = frozenset(pools.questions.names[question_id] for question_id in computed)
     found = read_table(table, pools.animals, pools.questions, reading, optional)
@@ -74,18 +95,20 @@ def import_matrix(
     if missing_rate is not None:
         matrix = with_provenance(matrix, missing_rate=missing_rate)
     save_matrix(target, matrix)
-    for line in matrix.provenance.get("reading", ()):
-        print(f"{table}: {line}")
+    said = [f"{table}: {line}" for line in matrix.provenance.get("reading", ())]
     if computed:
         other = (found.measured & (found.answer != matrix.answer)).sum()
-        print(f"{table}: {len(computed)} questions about the word computed; {other} answers of the table were others")
-    print(f"{target}: {_summary(matrix, pools.kind)}")
+        said.append(
+            f"{table}: {len(computed)} questions about the word computed; {other} answers of the table were others"
+        )
+    said.append(f"matrix.npz: {_summary(matrix, pools.kind)}")
     holes = int((~matrix.measured).sum())
     if holes:
         taken = "how often the question is answered yes" if missing_rate is None else f"{missing_rate:g}"
         if pools.kind == "keywords":
             taken = "0.5"
-        print(f"{target}: {holes:,} missing answers may go either way, P(yes) = {taken}")
+        said.append(f"matrix.npz: {holes:,} missing answers may go either way, P(yes) = {taken}")
+    return said
 
 
 def synth(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from env.errors import PackageWarning, UserError
-from env.files import read_bytes
+from env.files import read_bytes, write_whole
 from env.flags import NOISE
 from env.identification.belief import Assumed
 from env.identification.matrix import CERTAIN, Curve, Matrix, load_matrix
@@ -28,6 +31,10 @@ AnswerModel = Literal["auto", "gaussian", "measured"]
 """How answers of a platform are predicted: `auto` is what the package's matrix recorded as the better one."""
 
 SPLITS = ("hidden", "dev", "test1", "all")
+
+DEV_SHARE = 150 / 1472
+TEST1_SHARE = 500 / 1472
+"""Shares of the official splits."""
 
 KINDS = ("animals", "keywords")
 """What a package's secrets are; the file KIND_pool.txt lists them."""
@@ -204,7 +211,8 @@ def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Pack
     folder = EMBEDDED if path is None else Path(path)
     if not folder.is_dir():
         raise UserError(
-            f"no package folder {folder}; a package holds animals_pool.txt, questions_pool.txt, dev.csv, test1.csv"
+            f"no package folder {folder}; a package holds animals_pool.txt, questions_pool.txt, dev.csv, test1.csv "
+            "('wilkins import-matrix TABLE --new --package DIR' makes one of a table)"
         )
     animals, questions = read_pools(folder)
     dev, test1 = (
@@ -228,6 +236,24 @@ def read_pools(folder: Path) -> tuple[Pool, Pool]:
         raise UserError(f"{folder}: both animals_pool.txt and keywords_pool.txt; give each game a folder of its own")
     kind = found[0] if found else KINDS[0]
     return read_pool(folder / f"{kind}_pool.txt", kind), read_pool(folder / "questions_pool.txt", "questions")
+
+
+def write_pools(folder: Path, animals: Sequence[str], questions: Sequence[str], seed: int) -> None:
+    """Fill `folder` with pools of these names and with splits, drawn by `seed`, that have the official shares.
+
+    Raises UserError for fewer than three animals: each of dev, test1 and hidden needs one.
+    """
+    distinct = list(dict.fromkeys(animals))
+    if len(distinct) < 3:
+        raise UserError(f"{folder}: a package needs at least 3 animals, one for each of dev, test1 and hidden")
+    shuffled = np.random.default_rng([seed, 2]).permutation(len(distinct))
+    dev, test1 = (max(1, round(share * len(distinct))) for share in (DEV_SHARE, TEST1_SHARE))
+    write_whole(folder / "animals_pool.txt", "\n".join(animals) + "\n")
+    write_whole(folder / "questions_pool.txt", "\n".join(questions) + "\n")
+    for split, ids in (("dev", shuffled[:dev]), ("test1", shuffled[dev : dev + test1])):
+        rows = io.StringIO()
+        csv.writer(rows, lineterminator="\n").writerows([["animal"], *([distinct[i]] for i in ids)])
+        write_whole(folder / f"{split}.csv", rows.getvalue())
 
 
 def with_matrix(package: Package, matrix: Matrix) -> Package:

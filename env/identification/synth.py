@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from env.errors import UserError
-from env.files import write_whole
+from env.files import whole_folder
 from env.identification.matrix import Matrix, save_matrix
-from env.identification.package import load_package
+from env.identification.package import load_package, write_pools
 from env.identification.pools import digest
 
 NEIGHBOURS = 5
@@ -72,10 +67,6 @@ ONSETS = (
 VOWELS = ("a", "e", "i", "o", "u", "ea", "oo")
 CODAS = ("", "", "l", "m", "n", "r", "s", "sk", "t", "x")
 STEMS = ("is it a {}?", "does it eat {}s?", "can it {}?", "does it have a {}?", "is it found near a {}?")
-
-DEV_SHARE = 150 / 1472
-TEST1_SHARE = 500 / 1472
-"""Shares of the official splits."""
 
 
 def synthesise(animals: int, questions: int, seed: int) -> np.ndarray:
@@ -171,13 +162,8 @@ def write_package(out: Path, animals: int, questions: int, seed: int, kind: Kind
     _check_sizes(animals, questions)
     if seed < 0:
         raise UserError(f"--seed {seed}: give a whole number from 0")
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise UserError(f"{out} exists already and is not an empty folder; choose another --out or remove it")
     margin = (synthesise if kind == "measured" else latent_factors)(animals, questions, seed)
     names, asked = invent_names(animals, questions, seed)
-    shuffled = np.random.default_rng([seed, 2]).permutation(animals)
-    dev = max(1, round(DEV_SHARE * animals))
-    test1 = max(1, round(TEST1_SHARE * animals))
     provenance = {
         "model": "synthetic",
         "seed": seed,
@@ -186,11 +172,8 @@ def write_package(out: Path, animals: int, questions: int, seed: int, kind: Kind
         "animals_sha256": digest(names),
         "questions_sha256": digest(asked),
     }
-    with _whole_folder(out) as folder:
-        write_whole(folder / "animals_pool.txt", "\n".join(names) + "\n")
-        write_whole(folder / "questions_pool.txt", "\n".join(asked) + "\n")
-        for split, ids in (("dev", shuffled[:dev]), ("test1", shuffled[dev : dev + test1])):
-            write_whole(folder / f"{split}.csv", "\n".join(["animal", *(names[i] for i in ids)]) + "\n")
+    with whole_folder(out) as folder:
+        write_pools(folder, names, asked, seed)
         save_matrix(folder / "matrix.npz", Matrix(margin, (margin > 0).astype(np.uint8), provenance))
 
 
@@ -207,23 +190,3 @@ def _check_sizes(animals: int, questions: int) -> None:
         raise UserError(f"--questions {questions}: a package needs at least 1")
     if animals * questions > LARGEST:
         raise UserError(f"{animals} animals x {questions} questions are more than {LARGEST:,} entries; ask for fewer")
-
-
-@contextmanager
-def _whole_folder(path: Path) -> Iterator[Path]:
-    """Temporary neighbour of `path` to fill, renamed to `path` at the end and removed on any failure."""
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        yield temporary
-        temporary.chmod(0o755)
-        if path.is_dir():
-            path.rmdir()  # it was empty; were it filled meanwhile, this refuses
-        os.replace(temporary, path)
-        temporary = None
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}; free space or choose another place") from None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)

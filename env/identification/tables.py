@@ -36,6 +36,10 @@ MISSING = (
 )  # fmt: skip
 """What R, pandas and spreadsheets write where there is no value."""
 
+FRAMES = (".xlsx", ".parquet")
+NAMED = (".csv", ".tsv", ".tab", ".txt", *FRAMES)
+"""Kinds of files that may carry names: read with pandas, and all of them."""
+
 _WORDS = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0), **dict.fromkeys(TIE, 0.5)}
 _MISSING = frozenset(MISSING)
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
@@ -94,8 +98,8 @@ def read_table(
         if isinstance(array, Matrix):
             return array
         values, words = _numbers(path, array, animals, questions, reading)
-    elif kind in (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".parquet"):
-        grid = _frame(path, raw, kind) if kind in (".xlsx", ".parquet") else _text(path, raw, animals, questions)
+    elif kind in NAMED:
+        grid = _frame(path, raw, kind) if kind in FRAMES else _text(path, raw, animals, questions)
         values, words = _in_pool_order(grid, animals, questions, reading, optional)
         notes = grid.notes
     else:
@@ -124,6 +128,39 @@ def read_table(
         "questions_sha256": questions.sha256,
     }
     return Matrix(margin.astype(np.float32), (margin > 0).astype(np.uint8), provenance)
+
+
+def names_of_table(path: Path, reading: Reading = Reading()) -> tuple[list[str], list[str]]:
+    """Animals and questions that a table names, normalised: its index column and its header without what is no question.
+
+    Raises UserError for a table that names neither, and for a repeated question.
+    """
+    kind = path.suffix.lower()
+    if kind not in NAMED:
+        raise UserError(f"{path}: names are needed to make pools; give a table with a header row and an index column")
+    raw = read_bytes(path, "the table")
+    if kind in FRAMES:
+        grid = _frame(path, raw, kind)
+    else:
+        rows, _ = _rows(path, raw)
+        grid = _Grid(path, [row[1:] for row in rows[1:]], [row[0] for row in rows[1:]], rows[0][1:], 2)
+    for what, names in (("header row of questions", grid.columns or []), ("first column of animals", grid.rows or [])):
+        unnamed = next((name for name in names if _is_value(name)), None)
+        if not names or unnamed is not None:
+            raise UserError(
+                f"{path}: no {what} to make a pool of"
+                + (f": {unnamed[:40]!r} is no name" if unnamed is not None else "")
+            )
+    _leave_out(grid, _dropped(grid, reading) | {place for place in range(grid.width) if _is_text(grid, place, reading)})
+    animals, questions = ([name.strip().lower() for name in names or []] for names in (grid.rows, grid.columns))
+    if not questions:
+        raise UserError(f"{path}: no column of answers")
+    repeated = next((name for name, count in Counter(questions).items() if count > 1), None)
+    if repeated is not None:
+        raise UserError(
+            f"{path}: more than one column named {repeated!r}; rename one, or leave it out by --drop-column"
+        )
+    return animals, questions
 
 
 # From files to cells
@@ -157,9 +194,22 @@ def _numbers(
 
 
 def _text(path: Path, raw: bytes, animals: Pool, questions: Pool) -> _Grid:
-    """Cells of a text table; the separator is the one that makes rows of equal length, nearest to the pools."""
+    """Cells of a text table."""
+    rows, separator = _rows(path, raw, len(questions) + 1)
+    notes = [] if separator == "," else [f"separated by {_SEPARATORS[separator]}"]
+    grid = _named(path, rows, animals, questions)
+    grid.notes = notes
+    if separator != "," and _with_decimal_commas(grid):
+        notes.append("decimal commas")
+    return grid
+
+
+def _rows(path: Path, raw: bytes, wanted: int | None = None) -> tuple[list[list[str]], str]:
+    """Rows of text, all of one length, and their separator: the one that makes even rows nearest to `wanted` cells.
+
+    Where nothing is wanted, it is the one that makes the longest even rows.
+    """
     text = decode(raw, path)
-    wanted = len(questions) + 1
     found: dict[str, list[list[str]]] = {}
     problem = ""
     for separator in _SEPARATORS:
@@ -180,8 +230,8 @@ def _text(path: Path, raw: bytes, animals: Pool, questions: Pool) -> _Grid:
         widths = Counter(len(row) for row in found[separator])
         even = len(widths) <= 1 or (len(widths) == 2 and _lacks_a_corner(found[separator]))
         width = max(widths, default=0)
-        off = min(abs(width - wanted), abs(width - wanted + 1))
-        return (not even or (width == 1 and wanted > 2), off, list(_SEPARATORS).index(separator))
+        off = -width if wanted is None else min(abs(width - wanted), abs(width - wanted + 1))
+        return (not even or (width == 1 and wanted != 2), off, list(_SEPARATORS).index(separator))
 
     if not found:
         raise UserError(problem)
@@ -195,12 +245,7 @@ def _text(path: Path, raw: bytes, animals: Pool, questions: Pool) -> _Grid:
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
             raise UserError(f"{path}: row {number} has {len(row)} cells, the first row {width}")
-    notes = [] if separator == "," else [f"separated by {_SEPARATORS[separator]}"]
-    grid = _named(path, rows, animals, questions)
-    grid.notes = notes
-    if separator != "," and _with_decimal_commas(grid):
-        notes.append("decimal commas")
-    return grid
+    return rows, separator
 
 
 def _lacks_a_corner(rows: Sequence[Sequence[str]]) -> bool:
@@ -311,18 +356,8 @@ def _leave_out_columns(grid: _Grid, questions: Pool, reading: Reading, optional:
 
     Returns the names of what was taken out.
     """
-    width = grid.width
-    dropped: set[int] = set()
-    names = [name.strip().lower() for name in grid.columns or [""] * width]
-    for wanted in reading.drop:
-        places = [place for place, name in enumerate(names) if name and name == wanted.strip().lower()]
-        if not places and wanted.strip().isdecimal() and 1 <= int(wanted) - (grid.rows is not None) <= width:
-            places = [int(wanted) - 1 - (grid.rows is not None)]
-        if not places:
-            raise UserError(
-                f"{grid.path}: --drop-column {wanted!r}: no such column; give its name, or its number from 1"
-            )
-        dropped.update(places)
+    dropped = _dropped(grid, reading)
+    names = [name.strip().lower() for name in grid.columns or [""] * grid.width]
     if grid.columns is not None:
         pool = set(questions.names)
         kept = {name for place, name in enumerate(names) if place not in dropped}
@@ -333,14 +368,42 @@ def _leave_out_columns(grid: _Grid, questions: Pool, reading: Reading, optional:
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
             grid.notes.append(f"no question, left out: {shown}{more}")
             dropped.update(others)
-    if dropped and grid.columns is None and width == len(questions):  # each column is a question
+    if dropped and grid.columns is None and grid.width == len(questions):  # each column is a question
         grid.cells = [["" if place in dropped else cell for place, cell in enumerate(row)] for row in grid.cells]
-    elif dropped:
-        keep = [place for place in range(width) if place not in dropped]
-        grid.cells = [[row[place] for place in keep] for row in grid.cells]
-        if grid.columns is not None:
-            grid.columns = [grid.columns[place] for place in keep]
+    else:
+        _leave_out(grid, dropped)
     return frozenset(names[place] for place in dropped)
+
+
+def _dropped(grid: _Grid, reading: Reading) -> set[int]:
+    """Places of the columns that the user drops; raises UserError for one that is not there."""
+    dropped: set[int] = set()
+    names = [name.strip().lower() for name in grid.columns or [""] * grid.width]
+    for wanted in reading.drop:
+        places = [place for place, name in enumerate(names) if name and name == wanted.strip().lower()]
+        if not places and wanted.strip().isdecimal() and 1 <= int(wanted) - (grid.rows is not None) <= grid.width:
+            places = [int(wanted) - 1 - (grid.rows is not None)]
+        if not places:
+            raise UserError(
+                f"{grid.path}: --drop-column {wanted!r}: no such column; give its name, or its number from 1"
+            )
+        dropped.update(places)
+    return dropped
+
+
+def _leave_out(grid: _Grid, places: set[int]) -> None:
+    """Take these columns out of the grid."""
+    keep = [place for place in range(grid.width) if place not in places]
+    grid.cells = [[row[place] for place in keep] for row in grid.cells]
+    if grid.columns is not None:
+        grid.columns = [grid.columns[place] for place in keep]
+
+
+def _is_text(grid: _Grid, place: int, reading: Reading) -> bool:
+    """Whether most cells of a column are words that are no answer: a class or a remark, no question."""
+    own = _spellings((*reading.yes, *reading.no, *reading.missing))
+    cells = [row[place] for row in grid.cells]
+    return 2 * sum(not _is_value(text) and text.strip().lower() not in own for text in cells) > len(cells)
 
 
 def _read_cells(grid: _Grid, reading: Reading) -> tuple[np.ndarray, np.ndarray]:

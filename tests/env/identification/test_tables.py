@@ -2,6 +2,7 @@
 
 import importlib.util
 import pickle
+import re
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from env.errors import UserError
 from env.identification.belief import answer_probability
 from env.identification.matrix import CERTAIN, with_provenance
+from env.identification.package import load_package
 from env.identification.pools import Pool, make_pool
 from env.identification.tables import Reading, read_table
 from tests.env.identification.test_matrix import (
@@ -442,3 +444,54 @@ def test_a_table_with_holes_is_played_to_the_end(tmp_path: Path, capsys: pytest.
     assert "2 missing answers may go either way" in capsys.readouterr().out
     assert main(["baselines", "--package", str(folder), "--noise", "0.1"]) == 0
     assert "2 of 18 answers of the hidden split are missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "flags"),
+    [
+        ("animal,has fur,can fly,class\nOtter,1,0,mammal\nheron,0,1,bird\ntrout,0,0,fish\nbat,1,1,mammal\n", []),
+        ("name;has fur;can fly;legs\notter;Y;N;4\nheron;N;Y;2\ntrout;N;N;0\nbat;Y;Y;2\n", ["--drop-column", "legs"]),
+        ("has fur\tcan fly\notter\tT\tF\nheron\tF\tT\ntrout\tF\tF\nbat\tT\tT\n", []),
+    ],
+    ids=["class", "semicolons", "R"],
+)
+def test_a_package_is_made_of_a_table_alone(
+    table: str, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "zoo"
+    words = ["import-matrix", str(placed(tmp_path, "t.csv", table.encode())), "--package", str(folder)]
+    assert main(words) == 2
+    assert "--new" in capsys.readouterr().err
+    assert main([*words, "--new", *flags]) == 0
+    out = capsys.readouterr().out
+    assert "new, dev.csv has 1 animals, test1.csv 1, 2 are hidden" in out
+    made = load_package(folder)
+    assert made.animals.names == ("otter", "heron", "trout", "bat")
+    assert made.questions.names == ("has fur", "can fly")
+    np.testing.assert_array_equal(made.matrix.answer, [[1, 0], [0, 1], [0, 0], [1, 1]])
+    assert len(made.hidden) == 2
+    assert main(["baselines", "--package", str(folder)]) == 0
+    assert main([*words, "--new", *flags]) == 2, "a folder that holds something is not made again"
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("t.csv", "1,0\n0,1\n1,1\n", "no header row of questions.*'0' is no name"),
+        ("t.csv", "has fur,can fly\n1,0\n0,1\n1,1\n", "no first column of animals.*'1' is no name"),
+        ("t.csv", "a,fur,fur\notter,1,0\nheron,0,1\ntrout,0,0\n", "more than one column named 'fur'"),
+        ("t.csv", "a,fur\notter,1\nheron,0\n", "at least 3 animals"),
+        ("t.csv", "a,class\notter,x\nheron,y\ntrout,z\n", "no column of answers"),
+        ("t.csv", "a,fur,legs\notter,1,4\nheron,0,2\ntrout,0,0\n", "'legs'"),
+        ("t.npy", "", "give a table with a header row"),
+    ],
+)
+def test_a_table_that_makes_no_package_is_refused_and_leaves_no_folder(
+    name: str, table: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = placed(tmp_path, name, table.encode())
+    assert main(["import-matrix", str(path), "--package", str(tmp_path / "zoo"), "--new"]) == 2
+    found = capsys.readouterr().err
+    assert re.search(message, found)
+    assert found.count("\n") == 1
+    assert [left.name for left in tmp_path.iterdir()] == [name]
