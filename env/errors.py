@@ -7,3 +7,8 @@ class UserError(Exception):
 
 class PackageWarning(UserWarning):
     """Something in a package looks wrong but can be played as it is; printed as one line."""
+
+
+def first_line(error: BaseException) -> str:
+    """First line of an exception's text, or its name."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,25 +1,19 @@
 """`wilkins sweep`: a search for better settings, with Optuna; each trial trains the game with several seeds.
 
-One process drives and alone speaks to the storage; each training is a process of its own that writes an ordinary run. The
-driver reads what they score from their records, so nothing is lost whoever dies: the same command goes on.
+One process drives and alone speaks to the storage; each training is a process of its own, on this machine or on a node of a
+Ray cluster, that writes an ordinary run. The driver reads what they score from their records, so nothing is lost whoever
+dies: the same command goes on.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import signal
-import threading
 import time
-import traceback
 import typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -35,13 +29,13 @@ from agents.keywords.run import KeywordsSettings
 from agents.runs import CONFIG, RECORD, Record, load_run
 from agents.settings import Sought
 from agents.trainer import Game, Settings
-from env import streams
 from env.errors import UserError
 from env.files import sole_writer
 from env.flags import Within
 from games.arc import Arc
 from games.cabinet import Cabinet
 from games.keywords import Keywords
+from studies.engines import Engine, Task, Training, engine
 from studies.statistics import mean_and_error
 
 POLL = 0.2
@@ -49,6 +43,9 @@ POLL = 0.2
 
 HOPELESS = 3
 """Trials that may fail before one has succeeded."""
+
+TRIES = 3
+"""Times that something from outside may end a trial's trainings; each time they go on from their checkpoints."""
 
 PER_SEED = 10_000
 """Evaluations of a training that the pruner tells apart; those of the next seed count on from here."""
@@ -63,9 +60,12 @@ class SweepSettings:
     seeds: Annotated[int, Within(1, 1000)] = 3
     """Trainings of each, which differ by their seed."""
     workers: Annotated[int, Within(1, 1024)] = 1
-    """Trainings at once."""
+    """Trainings at once, with --ray on every node."""
     storage: str | None = None
     """Where Optuna keeps the trials, as a URL; a file in the sweep's folder when left out."""
+    ray: tuple[str, ...] | None = None
+    """Train on the nodes of a Ray cluster, at the address that follows; without one on the cluster that runs here, else on
+    one of this machine alone."""
 
 
 def sweep(
@@ -85,6 +85,7 @@ def sweep_keywords(
     seeds: Annotated[int, Within(1, 1000)] = 3,
     workers: Annotated[int, Within(1, 1024)] = 1,
     storage: str | None = None,
+    ray: tuple[str, ...] | None = None,
     keywords: Annotated[KeywordsSettings, tyro.conf.arg(name="")] = KeywordsSettings(),
     settings: Annotated[Settings, tyro.conf.arg(name="")] = Settings(),
 ) -> int:
@@ -93,10 +94,12 @@ def sweep_keywords(
     Args:
         tries: Settings to try; `--trials` are the games of an evaluation here, as in `wilkins train keywords`.
         seeds: Trainings of each, which differ by their seed.
-        workers: Trainings at once.
+        workers: Trainings at once, with --ray on every node.
         storage: Where Optuna keeps the trials, as a URL; a file in the sweep's folder when left out.
+        ray: Train on the nodes of a Ray cluster, at the address that follows; without one on the cluster that runs
+            here, else on one of this machine alone.
     """
-    return Sweep(Keywords(keywords), SweepSettings(tries, seeds, workers, storage), settings).run()
+    return Sweep(Keywords(keywords), SweepSettings(tries, seeds, workers, storage, ray), settings).run()
 
 
 def sweep_arc(
@@ -143,11 +146,14 @@ class Sweep:
         self.folder.mkdir(parents=True, exist_ok=True)
         with sole_writer(self.folder, "sweep"), _storage(self.url):
             study = self._opened()
-            try:
-                self._searched(study)
-            except KeyboardInterrupt:
-                self.console.print("stopped; the same command goes on")
-                raise
+            with engine(
+                self.search.ray, self.search.workers, self.settings.device, self.folder, self.console
+            ) as places:
+                try:
+                    self._searched(study, places)
+                except KeyboardInterrupt:
+                    self.console.print("stopped; the same command goes on")
+                    raise
             self._report(study)
         return 0
 
@@ -171,9 +177,9 @@ class Sweep:
         )
         stored = study.user_attrs.get("sweep")
         if stored is None:
-            study.set_user_attr("sweep", same)
-            study.set_user_attr("folder", str(self.folder))
             study.enqueue_trial(self._defaults())
+            study.set_user_attr("folder", str(self.folder))
+            study.set_user_attr("sweep", same)
         elif stored != same or study.user_attrs.get("folder") != str(self.folder):
             raise UserError(f"{self.folder}: begun with other settings, or elsewhere; choose another --name")
         return study
@@ -182,8 +188,8 @@ class Sweep:
         chosen = {**asdict(self.settings), **asdict(self.game.choices)}
         return {name: chosen[name] for name in self.ranges}
 
-    def _searched(self, study: Any) -> None:
-        """Keep `workers` trials at work until enough are behind us."""
+    def _searched(self, study: Any, places: Engine) -> None:
+        """Keep trials at work wherever there is room, until enough are behind us."""
         import optuna
 
         states = optuna.trial.TrialState
@@ -193,13 +199,14 @@ class Sweep:
         working: list[_Attempt] = []
         try:
             while True:
-                while len(working) < self.search.workers and done + len(working) < self.search.trials:
+                waiting = sum(each.training is None for each in working)
+                while places.room() > waiting and done + len(working) < self.search.trials:
                     working.append(_Attempt(self, unfinished.pop(0) if unfinished else study.ask()))
+                    waiting += 1
                 if not working:
                     return
-                time.sleep(POLL)
                 for each in list(working):
-                    ended = each.advanced()
+                    ended = each.advanced(places)
                     if ended is None:
                         continue
                     working.remove(each)
@@ -211,6 +218,7 @@ class Sweep:
                             raise UserError(f"{failed} trials failed, the last one with: {last}; logs in {self.folder}")
                     else:
                         done, succeeded = done + 1, True
+                time.sleep(POLL)
         finally:
             for each in working:
                 each.stop()
@@ -218,9 +226,11 @@ class Sweep:
     def _say(self, attempt: _Attempt, ended: str) -> None:
         words = {"COMPLETE": "", "PRUNED": "ended early", "FAIL": f"failed: {attempt.failure}"}[ended]
         mean, error = mean_and_error(np.array(attempt.scores)) if attempt.scores else (float("nan"), float("nan"))
-        self.console.print(
-            f"trial {attempt.trial.number:>4}   {mean:.2f} ±{error:.2f}   {words}", highlight=False, markup=False
-        )
+        self.tell(f"trial {attempt.trial.number:>4}   {mean:.2f} ±{error:.2f}   {words}")
+
+    def tell(self, line: str) -> None:
+        """Print a line as it is."""
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def suggested(self, trial: Any) -> tuple[Settings, Any]:
         """Settings and choices of a trial."""
@@ -271,7 +281,7 @@ class Sweep:
 
 
 class _Attempt:
-    """A trial at work: its seeds one after another, each in a process."""
+    """A trial at work: its seeds one after another, each a training."""
 
     def __init__(self, sweep: Sweep, trial: Any):
         self.sweep, self.trial = sweep, trial
@@ -281,40 +291,63 @@ class _Attempt:
         self.reported = set(trial.study.trials[trial.number].intermediate_values)
         self.value: float | None = None
         self.failure = ""
-        self._start()
+        self.kills = 0
+        self.training: Training | None = None
+        """None while there is no room for it."""
 
-    def _start(self) -> None:
-        self.seed = self.settings.seed + len(self.scores)
-        self.run = self.folder / f"seed-{self.seed}"
-        self.log = self.folder / f"seed-{self.seed}.log"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        resume = self.run if (self.run / CONFIG).exists() else None
-        settings = replace(self.settings, runs=self.folder, name=self.run.name, seed=self.seed, resume=resume)
-        arguments = (type(self.sweep.game), self.choices, settings, self.log, os.getpid())
-        self.process: BaseProcess = get_context("spawn").Process(target=train_apart, args=arguments)
-        self.process.start()
-
-    def advanced(self) -> str | None:
-        """How the trial ended, None while it is at work."""
-        finished = not self.process.is_alive()  # looked at first, so that its last evaluation is read
-        record = load_run(self.run).record() if (self.run / RECORD).exists() else None
-        if record is not None and self._poor(record) and not finished:
-            self.stop()
-            return "PRUNED"
-        if not finished:
+    def advanced(self, places: Engine) -> str | None:
+        """How the trial ended, None while it is at work or waits for room."""
+        if self.training is None:
+            if places.room() > 0:
+                self.training = places.start(self._task())
             return None
-        self.process.join()
-        if self.process.exitcode != 0 or record is None:
-            lines = self.log.read_text().strip().splitlines() if self.log.exists() else []
-            self.failure = lines[-1] if lines else f"the training ended with code {self.process.exitcode}"
+        ended = self.training.ended()  # looked at first, so that its last evaluation is read
+        run = self.folder / self._name
+        record = load_run(run).record() if (run / RECORD).exists() else None
+        if ended is None:
+            if record is not None and self._poor(record):
+                self.stop()
+                return "PRUNED"
+            return None
+        self.training = None
+        match ended.kind:
+            case "unfit":
+                return None
+            case "killed":
+                self.kills += 1
+                self.failure = ended.why
+                self.sweep.tell(f"trial {self.trial.number:>4}   {self._name}: {ended.why}")
+                return "FAIL" if self.kills >= TRIES else None
+            case "failed":
+                self.failure = ended.why
+                return "FAIL"
+        if record is None:
+            self.failure = f"{run} is gone"
             return "FAIL"
+        self._poor(record)
         self.scores.append(record.best_score)
         if len(self.scores) < self.sweep.search.seeds:
-            self._start()
             return None
         self.trial.set_user_attr("scores", self.scores)
         self.value = float(np.mean(self.scores))
         return "COMPLETE"
+
+    def stop(self) -> None:
+        """Let the training save and end."""
+        if self.training is not None:
+            self.training.stop()
+
+    @property
+    def _name(self) -> str:
+        return f"seed-{self.settings.seed + len(self.scores)}"
+
+    def _task(self) -> Task:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        seed = self.settings.seed + len(self.scores)
+        settings = replace(self.settings, runs=self.folder, name=self._name, seed=seed)
+        game = self.sweep.game
+        log = self.folder / f"{self._name}.log"
+        return Task(self.sweep.folder, type(game), self.choices, dict(game.world), settings, log)
 
     def _poor(self, record: Record) -> bool:
         """Report what is new of the curve; whether the trial is worse than most were there."""
@@ -326,37 +359,6 @@ class _Attempt:
                 if self.trial.should_prune():
                     return True
         return False
-
-    def stop(self) -> None:
-        """Let the training save and end."""
-        self.process.terminate()
-        self.process.join()
-
-
-def train_apart(game: type, choices: Any, settings: Settings, log: Path, parent: int) -> None:
-    """The process of one training: begin a run or go on with it; what goes wrong is the last line of `log`."""
-
-    def watch() -> None:  # nobody would ever end the training of a driver that was killed
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    if hasattr(os, "setpgrp"):
-        os.setpgrp()  # Ctrl-C is for the driver, which then stops its trainings
-    threading.Thread(target=watch, daemon=True).start()
-    with open(log, "a", encoding="utf-8") as stream:
-        try:
-            with streams.signals():
-                _, finished = trainer.train(game(choices), settings, Console(file=stream, width=120))
-        except UserError as error:
-            print(error, file=stream)
-            raise SystemExit(2) from None
-        except KeyboardInterrupt:
-            finished = False
-        except Exception:
-            traceback.print_exc(file=stream)
-            raise SystemExit(70) from None
-    raise SystemExit(0 if finished else 130)
 
 
 @contextmanager

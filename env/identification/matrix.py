@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from env.errors import UserError
+from env.errors import UserError, first_line
 from env.files import read_bytes, whole_file
 from env.identification.pools import Pool
 
@@ -168,7 +168,7 @@ def read_npy(path: Path, raw: bytes) -> np.ndarray:
         array = np.load(io.BytesIO(raw), allow_pickle=False)
     except Exception as error:
         # A damaged header reaches the tokenizer, ast, zlib and more: their errors share no narrower class.
-        raise UserError(f"{path}: not a readable NumPy file: {_first_line(error)}") from None
+        raise UserError(f"{path}: not a readable NumPy file: {first_line(error)}") from None
     if not isinstance(array, np.ndarray):
         raise UserError(f"{path}: an archive with the name of a single array; rename it to .npz")
     return array
@@ -189,14 +189,10 @@ def read_npz(path: Path, raw: bytes) -> dict[str, np.ndarray]:
         raise
     except Exception as error:
         # As above; zipfile adds its own for encryption, methods and versions that it does not know.
-        raise UserError(f"{path}: not a readable NumPy archive: {_first_line(error)}") from None
+        raise UserError(f"{path}: not a readable NumPy archive: {first_line(error)}") from None
 
 
 def single(values: np.ndarray) -> np.ndarray:
     """`values` as float32; what is too large becomes infinite, for the caller to refuse."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
-import logging
-import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter, deque
@@ -23,10 +17,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import TaskID
 
-from env.errors import UserError
+from env.cluster import Node, joined, last_words, nodes
+from env.errors import UserError, first_line
 from env.oracle.engine import Meter, Numerics, grouped, lacking, metered, open_oracle
 from env.oracle.journal import Journal, Row, Wanted
-from env.oracle.model import Source, find_source, first_line, load_tokenizer
+from env.oracle.model import Source, find_source, load_tokenizer
 from env.oracle.prompt import ChatPrompts
 
 CHECK_ROWS = 3
@@ -38,11 +33,11 @@ AHEAD = 2
 TRIES = 3
 """Times that a worker may end before its first row, and that a group may end its worker, before that is given up."""
 
-ANSWER_SECONDS = 5.0
-"""A cluster's address must take a connection within this time."""
+LOOK_SECONDS = 5.0
+"""Time between two looks for nodes that have joined."""
 
-HEALTH_SECONDS = 20.0
-"""And answer as Ray does within this one, the start of Ray's own check included."""
+EXTRAS = "oracle,scale"
+"""What must be installed on every node."""
 
 PATIENCE_SECONDS = 30.0
 """After this time without any worker it is said what is waited for."""
@@ -149,8 +144,7 @@ class _Slot:
     """Where a worker may run."""
 
     number: int
-    node: str
-    address: str
+    node: Node
     resources: dict[str, float]
     threads: int | None
 
@@ -172,7 +166,7 @@ class _Hand:
     task: TaskID | None = None
 
     def __str__(self) -> str:
-        return f"worker {self.slot.number} ({self.place or self.slot.address})"
+        return f"worker {self.slot.number} ({self.place or self.slot.node.address})"
 
 
 @dataclass
@@ -230,25 +224,21 @@ class Cluster:
 
     def enlist(self) -> list[_Hand]:
         """Start a worker for every device of nodes that were not there before."""
-        import ray
-
         fresh: list[_Hand] = []
-        for node in ray.nodes():
-            if not node["Alive"] or node["NodeID"] in self._nodes:
+        for node in nodes():
+            if node.key in self._nodes:
                 continue
-            self._nodes.add(node["NodeID"])
-            here = node["Resources"]
+            self._nodes.add(node.key)
             threads = None
             if self.device == "cuda":
-                count, resources = int(here.get("GPU", 0)) // self.gpus, {"num_gpus": float(self.gpus), "num_cpus": 0}
+                count, resources = node.gpus // self.gpus, {"num_gpus": float(self.gpus), "num_cpus": 0}
             else:
-                cores = int(here.get("CPU", 0))
-                count = min(self.workers, cores)
-                threads = cores // count if count else None
+                count = min(self.workers, node.cores)
+                threads = node.cores // count if count else None
                 resources = {"num_cpus": float(threads or 0)}
             for _ in range(count):
                 number = len(self._hands) + len(fresh) + 1
-                slot = _Slot(number, node["NodeID"], str(node["NodeManagerAddress"]), resources, threads)
+                slot = _Slot(number, node, resources, threads)
                 fresh.append(_Hand(slot, self._start(slot)))
         self._hands += fresh
         if not self._hands:
@@ -258,9 +248,7 @@ class Cluster:
 
     def replace(self, hand: _Hand) -> bool:
         """Start another worker in the place of one that ended; False where its node is gone."""
-        import ray
-
-        if not any(node["Alive"] for node in ray.nodes() if node["NodeID"] == hand.slot.node):
+        if not any(node.key == hand.slot.node.key for node in nodes()):
             return False
         hand.actor, hand.place = self._start(hand.slot), ""
         return True
@@ -289,17 +277,9 @@ class Cluster:
 
     def _start(self, slot: _Slot) -> Any:
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        return (
-            ray.remote(Worker)
-            .options(
-                **slot.resources,
-                max_concurrency=AHEAD,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(slot.node, soft=False),
-            )
-            .remote(self._request, slot.threads)
-        )
+        options = {**slot.resources, "max_concurrency": AHEAD, "scheduling_strategy": slot.node.pinned}
+        return ray.remote(Worker).options(**options).remote(self._request, slot.threads)
 
 
 @dataclass
@@ -353,7 +333,7 @@ class _Filling:
             if not told and now - begun > PATIENCE_SECONDS and not any(hand.place for hand in self.cluster.hands):
                 self._say("waiting for the first worker: it loads the model, or others have the cluster's devices")
                 told = True
-            if now - looked > ANSWER_SECONDS:
+            if now - looked > LOOK_SECONDS:
                 looked = now
                 for hand in self.cluster.enlist():
                     self._say(f"{hand} joins")
@@ -384,7 +364,7 @@ class _Filling:
             )
             return
         except ray.exceptions.RayError as error:
-            self._without(job, _last_words(error), "ModuleNotFoundError" in str(error))
+            self._without(job, last_words(error, EXTRAS), "ModuleNotFoundError" in str(error))
             return
         match job.kind:
             case "load":
@@ -502,15 +482,6 @@ def _shape(group: Sequence[Wanted]) -> _Shape:
     return tuple((animal_id, ids.size) for animal_id, _, ids in group)
 
 
-def _last_words(error: BaseException) -> str:
-    """What a worker died of, in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("ModuleNotFoundError", "ImportError"))]
-    if told:
-        return f"{told[-1]}; install wilkins[oracle,scale] there, the same version"
-    return "its process ended" if "OutOfMemory" not in type(error).__name__ else "its node ran out of memory"
-
-
 @contextmanager
 def connected(address: str | None, device: str, workers: int, gpus: int, console: Console) -> Iterator[Cluster]:
     """The cluster at `address` (None: Ray's own choice, which is a new one on this machine where none runs).
@@ -518,16 +489,11 @@ def connected(address: str | None, device: str, workers: int, gpus: int, console
     `device` is auto, cpu or cuda, `workers` and `gpus` as in `Cluster`. Raises UserError where Ray is not installed, nobody
     answers, or a choice is unusable.
     """
-    if importlib.util.find_spec("ray") is None:
-        raise UserError("ray missing, needed for --ray; pip install 'wilkins[oracle,scale]'")
     if device not in ("auto", "cpu", "cuda"):
         raise UserError(f"--device {device!r}: with --ray every device of a kind takes part; choose auto, cpu or cuda")
-    import ray
+    with joined(address, EXTRAS):
+        import ray
 
-    ours = not ray.is_initialized()
-    if ours:
-        _connect(address)
-    try:
         if device == "auto":
             device = "cuda" if ray.cluster_resources().get("GPU", 0) >= gpus else "cpu"
         cluster = Cluster(device, workers, gpus, console)
@@ -535,50 +501,3 @@ def connected(address: str | None, device: str, workers: int, gpus: int, console
             yield cluster
         finally:
             cluster.dismiss()
-    finally:
-        if ours:
-            ray.shutdown()
-
-
-def _connect(address: str | None) -> None:
-    # What Ray writes of itself helps nobody here, and it asks the network about usage.
-    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"):
-        os.environ.setdefault(name, "0")
-    import ray
-
-    if address not in (None, "auto", "local"):
-        _check_answer(str(address))
-    here = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGTERM) if here else None
-    try:
-        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
-    # Ray raises what the place where it fails happens to raise.
-    except Exception as error:
-        raise UserError(
-            f"--ray {address or ''}: {first_line(error)}; start a cluster with 'ray start --head', or give the address "
-            f"that it printed"
-        ) from None
-    finally:
-        if here:
-            signal.signal(signal.SIGTERM, before)  # Ray puts its own, which ends without a word
-
-
-def _check_answer(address: str) -> None:
-    """Raise UserError unless a Ray cluster answers: Ray itself waits for minutes and then ends the process."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        raise UserError(f"--ray {address!r} is no address; give HOST:PORT as 'ray start --head' prints it")
-    hint = "start a cluster with 'ray start --head', or give the address that it printed"
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
-    except OSError as error:
-        raise UserError(f"--ray {address}: nobody answers ({error.strerror or error}); {hint}") from None
-    if address.startswith("ray://"):
-        return
-    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
-    try:
-        healthy = subprocess.run(command, capture_output=True, timeout=HEALTH_SECONDS, check=False).returncode == 0
-    except subprocess.TimeoutExpired:
-        healthy = False
-    if not healthy:
-        raise UserError(f"--ray {address}: what answers there is no Ray cluster; {hint}")

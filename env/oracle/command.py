@@ -14,6 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from env.cluster import address_of
 from env.errors import UserError
 from env.files import sole_writer
 from env.flags import Within
@@ -101,7 +102,7 @@ def build(
         if ray is not None:
             from env.oracle.cluster import connected
 
-            cluster = opened.enter_context(connected(_address(ray), device, workers, gpus, console))
+            cluster = opened.enter_context(connected(address_of(ray), device, workers, gpus, console))
             source = cluster.source(model, revision, gguf, dtype)
         else:
             source = find_source(model, revision, gguf, dtype, device, gpus)
@@ -196,12 +197,6 @@ def _record_noise(
     save_matrix(path, with_provenance(stored, **entries))
     finish(path)
     console.print(f"{path}: noise {entries['noise']:.4f} measured and recorded, answer model {entries['answer_model']}")
-
-
-def _address(ray: tuple[str, ...]) -> str | None:
-    if len(ray) > 1:
-        raise UserError(f"--ray {' '.join(ray)}: one address is enough, that of the head node")
-    return ray[0] if ray else None
 
 
 def _in_package(package: Package, matrix: str) -> Path:

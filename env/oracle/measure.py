@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from env.errors import UserError
+from env.errors import UserError, first_line
 from env.oracle.journal import Row, Wanted
-from env.oracle.model import first_line
 from env.oracle.prompt import NEW_TOKENS, ChatPrompts, decided, read_reply, reading_tokens
 from env.oracle.trie import Pack, grow
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from env.errors import UserError
+from env.errors import UserError, first_line
 
 MODEL = "Qwen/Qwen2.5-3B-Instruct"
 REVISION = "aa8e72537993ba99e69dfaafa59ed015b17504d1"
@@ -165,8 +165,3 @@ def _load(loader: Any, source: Source, **options: Any) -> Any:
             else f"without network, copy {wanted} of that revision into a folder and give --model FOLDER, or --gguf FILE"
         )
         raise UserError(f"cannot load {source.name} ({source.revision}): {said}; {hint}") from None
-
-
-def first_line(error: BaseException) -> str:
-    """First line of an exception's text, or its name."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

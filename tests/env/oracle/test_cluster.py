@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import env.cluster
 from env.errors import UserError
 from env.oracle import cluster, command, scale_bench
 from env.oracle.cluster import Worker, connected
@@ -267,7 +269,7 @@ def test_an_address_nobody_answers_at_is_said_in_one_line(package, model_folder,
 
 def test_another_service_at_the_address_is_told_apart(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(cluster, "HEALTH_SECONDS", 1.0)
+    monkeypatch.setattr(env.cluster, "HEALTH_SECONDS", 1.0)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -282,7 +284,7 @@ def test_choices_that_cannot_be_are_said_in_one_line(address, package, model_fol
         build(package, model_folder, ray=("a:1", "b:1"))
     with pytest.raises(UserError, match="--gpus 2: "):
         build(package, model_folder, ray=None, gpus=2)
-    monkeypatch.setattr(cluster.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert "pip install 'wilkins[oracle,scale]'" in refused(None)
 
 
