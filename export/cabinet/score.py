@@ -5,19 +5,16 @@ Every figure is an array over animals, so that means, spreads and breakdowns com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from env.cabinet.rules import BUDGET, round_score
+from env.loops import compiled
 from export.cabinet.graph import ASK, GUESS, STOP, Graph
 
 NEGLIGIBLE = 1e-12 / 2**BUDGET
 """A path's probability below this is dropped. BUDGET calls make at most 2**BUDGET paths: 1e-12 in all."""
-
-_CHUNK = 96
-"""Paths followed together. Neighbours in the tree share their likely animals, so small chunks stay narrow."""
 
 POINTS = np.array([0.0, *(round_score(True, call) for call in range(1, BUDGET + 1))])
 """Round score of a right guess on call 1..BUDGET; index 0 is a round that was not solved."""
@@ -71,15 +68,9 @@ def call_distribution(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> t
 
     Column 0 is the probability that the round is not solved. Arguments as in `expected`.
     """
-    kind, value, _, _ = _with_null(graph)
-    solved_on, calls = np.zeros((len(animals), BUDGET + 1)), np.zeros(len(animals))
-    for made, node, columns, mass in _paths(graph, p_yes, animals):
-        calls[columns] += mass[kind[node] != STOP].sum(axis=0)
-        guesses = np.flatnonzero(kind[node] == GUESS)
-        row, column = np.nonzero(value[node[guesses], None] == animals[columns])
-        np.add.at(solved_on[:, made + 1], columns[column], mass[guesses[row], column])
-    solved_on[:, 0] = 1.0 - solved_on[:, 1:].sum(axis=1)
-    return solved_on, calls
+    found = _followed(graph, p_yes, animals)
+    found.solved_on[:, 0] = 1.0 - found.solved_on[:, 1:].sum(axis=1)
+    return found.solved_on, found.calls
 
 
 def reach(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> np.ndarray:
@@ -87,10 +78,7 @@ def reach(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> np.ndarray:
 
     A probability, except for a node on a cycle, which a round may come to more than once.
     """
-    reached = np.zeros(len(graph.kind) + 1)
-    for _, node, _, mass in _paths(graph, p_yes, animals):
-        np.add.at(reached, node, mass.sum(axis=1))
-    return reached[:-1] / len(animals)
+    return _followed(graph, p_yes, animals).reached[:-1] / len(animals)
 
 
 def cut_gain(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> float:
@@ -99,14 +87,7 @@ def cut_gain(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> float:
     A path that stops with calls left is continued by guesses in descending probability of having come
     there, all of `animals` equally likely beforehand: the best that guesses alone can do.
     """
-    kind, _, _, _ = _with_null(graph)
-    gain = 0.0
-    for made, node, _, mass in _paths(graph, p_yes, animals):
-        ended = mass[kind[node] == STOP]
-        if ended.size:
-            chain = np.sort(ended, axis=1)[:, ::-1][:, : BUDGET - made]
-            gain += float((chain @ POINTS[made + 1 : made + 1 + chain.shape[1]]).sum())
-    return gain
+    return _followed(graph, p_yes, animals).gain
 
 
 def _with_null(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -114,54 +95,106 @@ def _with_null(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
     return np.append(graph.kind, STOP), np.append(graph.value, 0), np.append(graph.yes, -1), np.append(graph.no, -1)
 
 
-def _paths(
-    graph: Graph, p_yes: np.ndarray, animals: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """Every path that a round can take, in chunks: calls made before the node, node, columns, mass.
+class _Followed(NamedTuple):
+    """What `_follow` finds."""
 
-    `node` is int [paths] (-1 is a null edge), `mass` float64 [paths, columns] the probability that the animal
-    `animals[columns]` takes this path. A call makes at most two paths of one, so any graph, however its
-    nodes are shared or run in circles, unrolls to fewer than 2**BUDGET of them, and each knows its answers.
+    solved_on: np.ndarray
+    """Probability of a right guess on each call, float64 [n, BUDGET + 1]; column 0 is left at zero."""
+    calls: np.ndarray
+    """Expected calls, float64 [n]."""
+    reached: np.ndarray
+    """Expected visits, summed over the animals, float64 [nodes + 1]; the last is the null edge."""
+    gain: float
+    """See `cut_gain`."""
+
+
+def _followed(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> _Followed:
+    kind, value, yes, no = (part.astype(np.int64) for part in _with_null(graph))
+    by_question = np.ascontiguousarray(np.asarray(p_yes, np.float64).T)
+    ids = np.ascontiguousarray(animals, np.int64)
+    return _Followed(*_follow(kind, value, yes, no, graph.root, by_question, ids, POINTS))
+
+
+@compiled()
+def _follow(
+    kind: np.ndarray,
+    value: np.ndarray,
+    yes: np.ndarray,
+    no: np.ndarray,
+    root: int,
+    says_yes: np.ndarray,
+    animals: np.ndarray,
+    points: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Follow every path that a round can take, depth first; returns what `_Followed` holds.
+
+    A path carries the animals that may be on it and their probabilities of having taken it, so the work is the number
+    of states times their support. A call makes at most two paths of one, so any graph, however its nodes are shared or
+    run in circles, unrolls to fewer than 2**BUDGET of them, and each knows its answers. `says_yes` is float64
+    [questions, n].
     """
-    kind, value, yes, no = _with_null(graph)
-    says_yes = np.ascontiguousarray(np.asarray(p_yes, np.float64).T)
-    n = len(animals)
-    nothing = np.empty((1, 0), np.int64)
-    stack = [(0, np.array([graph.root]), np.arange(n), np.ones((1, n)), nothing, nothing)]
-    while stack:
-        made, node, columns, mass, asked, heard = stack.pop()
-        yield made, node, columns, mass
+    n = animals.size
+    solved_on, calls = np.zeros((n, BUDGET + 1)), np.zeros(n)
+    reached, gain = np.zeros(kind.size), 0.0
+    # Paths still to be followed, the last one first, their entries one behind the other: a path's place is taken by
+    # those it leads to, so at each depth at most one waits beside the one that is followed.
+    depth, node = np.zeros(BUDGET + 1, np.int64), np.zeros(BUDGET + 1, np.int64)
+    start = np.zeros(BUDGET + 2, np.int64)
+    asked, heard = np.full((BUDGET + 1, BUDGET), -1), np.zeros((BUDGET + 1, BUDGET), np.int64)
+    place, mass = np.empty((BUDGET + 2) * n, np.int64), np.empty((BUDGET + 2) * n)
+    place[:n], mass[:n] = np.arange(n), 1.0
+    here_place, here_mass = np.empty(n, np.int64), np.empty(n)
+    node[0], start[1], waiting = root, n, 1
+    while waiting:
+        waiting -= 1
+        made, here, first = depth[waiting], node[waiting], start[waiting]
+        count = start[waiting + 1] - first
+        here_place[:count], here_mass[:count] = place[first : first + count], mass[first : first + count]
+        come = here_mass[:count].sum()
+        reached[here] += come
+        if kind[here] == STOP:
+            left = np.sort(here_mass[:count])[::-1]
+            for k in range(min(count, BUDGET - made)):
+                gain += left[k] * points[made + 1 + k]
+            continue
+        question, known = value[here], -1
+        for i in range(count):
+            calls[here_place[i]] += here_mass[i]
+        if kind[here] == GUESS:
+            kept = 0
+            for i in range(count):
+                if animals[here_place[i]] == question:
+                    solved_on[here_place[i], made + 1] += here_mass[i]
+                else:
+                    here_place[kept], here_mass[kept] = here_place[i], here_mass[i]
+                    kept += 1
+            count, known, question = kept, 0, -1
+        else:
+            for call in range(made):
+                if asked[waiting, call] == question:
+                    known = heard[waiting, call]
         if made + 1 == BUDGET:
             continue
-        asks, guesses = np.flatnonzero(kind[node] == ASK), np.flatnonzero(kind[node] == GUESS)
-        question = value[node[asks]]
-        p = says_yes[question[:, None], columns]
-        again, when = np.nonzero(asked[asks] == question[:, None])
-        p[again] = heard[asks[again], when, None]
-        mass_yes = mass[asks] * p
-        mass_wrong = mass[guesses]
-        mass_wrong[value[node[guesses], None] == animals[columns]] = 0.0
-        mass = np.concatenate([mass_yes, mass[asks] - mass_yes, mass_wrong])
-        parent = np.concatenate([asks, asks, guesses])
-        call_asked = np.concatenate([question, question, np.full(guesses.size, -1)])
-        call_heard = np.repeat([1, 0, 0], [asks.size, asks.size, guesses.size])
-        child = np.concatenate([yes[node[asks]], no[node[asks]], no[node[guesses]]])
-        alive = np.flatnonzero((mass > NEGLIGIBLE).any(axis=1))
-        alive = alive[np.argsort(parent[alive], kind="stable")]
-        for start in range(0, alive.size, _CHUNK):
-            part = alive[start : start + _CHUNK]
-            part_mass, part_columns = mass[part], columns
-            likely = (part_mass > NEGLIGIBLE).any(axis=0)
-            if not likely.all():
-                part_mass, part_columns = part_mass[:, likely], columns[likely]
-            before = parent[part]
-            stack.append(
-                (
-                    made + 1,
-                    child[part],
-                    part_columns,
-                    part_mass,
-                    np.column_stack([asked[before], call_asked[part]]),
-                    np.column_stack([heard[before], call_heard[part]]),
-                )
-            )
+        history, answers = asked[waiting].copy(), heard[waiting].copy()
+        history[made] = question
+        end = first
+        for answer in range(2):
+            if known >= 0 and known != answer:
+                continue
+            begun = end
+            for i in range(count):
+                m = here_mass[i]
+                if known < 0:
+                    m *= says_yes[question, here_place[i]]
+                    if answer == 0:
+                        m = here_mass[i] - m
+                if m > NEGLIGIBLE:
+                    place[end], mass[end] = here_place[i], m
+                    end += 1
+            if end > begun:
+                depth[waiting], node[waiting] = made + 1, yes[here] if answer else no[here]
+                answers[made] = answer
+                asked[waiting], heard[waiting] = history, answers
+                start[waiting + 1] = end
+                waiting += 1
+    return solved_on, calls, reached, gain

@@ -165,7 +165,7 @@ def page_data(
                 "training": [{"steps": int(steps), "scores": dict(scores)} for steps, scores in how.training],
                 "root": graph.root,
                 "kind": _base64(graph.kind, "<u1"),
-                "value": _base64(graph.value, "<i2"),
+                "value": _base64(graph.value, "<i4"),
                 "yes": _base64(graph.yes, "<i2"),
                 "no": _base64(graph.no, "<i2"),
                 "solved": _base64(at_noise.solved, "<f4"),
@@ -193,7 +193,7 @@ def page_data(
         "floor": FLOOR,
         "limit": {"calls": limit_calls(len(candidates)), "score": limit(len(candidates))},
         "levels": levels,
-        "twin": _base64(twin, "<i2"),
+        "twin": _base64(twin, "<i4"),
         "differ": _base64(differ, "<u2"),
         "policies": policies,
     }
@@ -221,10 +221,13 @@ def nearest(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     twin, fewest = np.full(animals, -1), np.full(animals, questions + 1, np.int64)
     if animals < 2:
         return twin, np.zeros(animals, np.int64)
-    yes, no = (margin > 0).astype(np.float32), (margin < 0).astype(np.float32)
+    sign = np.sign(np.nan_to_num(margin)).astype(np.float32)
+    known = np.abs(sign)
+    whole = known.all()
     for start in range(0, animals, _ROWS):
         rows = np.arange(start, min(start + _ROWS, animals))
-        differ = yes[rows] @ no.T + no[rows] @ yes.T  # whole numbers, exact in float32
+        both = questions if whole else known[rows] @ known.T
+        differ = (both - sign[rows] @ sign.T) / 2  # whole numbers, exact in float32
         differ[np.arange(len(rows)), rows] = questions + 1
         twin[rows] = differ.argmin(axis=1)
         fewest[rows] = differ[np.arange(len(rows)), twin[rows]]

@@ -102,7 +102,7 @@ export interface Data extends Omit<RawData, "margins" | "missing" | "twin" | "di
   /** Per question P(yes) of an answer that is missing. */
   missing: Float64Array;
   /** Per candidate the other one that fewest answers tell apart from it, and how many do. */
-  twin: Int16Array;
+  twin: Int32Array;
   differ: Uint16Array;
   policies: Policy[];
 }
@@ -120,12 +120,12 @@ export function decode(text: string): Data {
     position,
     margins: new Int16Array(bytes(raw.margins)),
     missing: new Float64Array(bytes(raw.missing)),
-    twin: new Int16Array(bytes(raw.twin)),
+    twin: new Int32Array(bytes(raw.twin)),
     differ: new Uint16Array(bytes(raw.differ)),
     policies: raw.policies.map((policy) => ({
       ...policy,
       kind: new Uint8Array(bytes(policy.kind)),
-      value: Int32Array.from(new Int16Array(bytes(policy.value))),
+      value: new Int32Array(bytes(policy.value)),
       yes: Int32Array.from(new Int16Array(bytes(policy.yes))),
       no: Int32Array.from(new Int16Array(bytes(policy.no))),
       solved: new Float32Array(bytes(policy.solved)),

@@ -152,13 +152,33 @@ def test_the_scores_of_the_page_are_the_exact_ones(package: Package) -> None:
     assert policy["measured"] == pytest.approx(100 * walk(graph, package.matrix.answer, package.hidden).score.mean())
 
 
+def test_a_pool_of_more_animals_than_two_bytes_count_is_told_right() -> None:
+    names = [f"beast {i}" for i in range(33_000)]
+    margin = np.ones((len(names), 1), np.float32)
+    package = Package(
+        Path("huge"),
+        make_pool("animals", names),
+        make_pool("questions", ["is it big?"]),
+        np.arange(1),
+        np.arange(1, 2),
+        Matrix(margin, np.ones(margin.shape, np.uint8), {}),
+    )
+    last = len(names) - 1
+    guess = graph_of([[GUESS, last, -1, -1]], package.animals, package.questions)
+    data = page_data({"p": guess}, package, np.array([5, last]), 0.1, "two of them")
+    policy = data["policies"][0]  # type: ignore[index]
+    assert decoded(policy["value"], "<i4").tolist() == [last]
+    assert decoded(policy["score"], "<f4").tolist() == pytest.approx([0, 0.98])
+    assert decoded(data["twin"], "<i4").tolist() == [1, 0]
+
+
 def test_equal_rows_are_each_others_twin(package: Package) -> None:
     margin = package.matrix.margin.copy()
     first, second = package.hidden[2], package.hidden[9]
     margin[second] = margin[first]
     same = with_matrix(package, Matrix(margin, (margin > 0).astype(np.uint8), package.matrix.provenance))
     data = page_data({}, same, package.hidden, 0.1, "hidden")
-    twin, differ = decoded(data["twin"], "<i2"), decoded(data["differ"], "<u2")
+    twin, differ = decoded(data["twin"], "<i4"), decoded(data["differ"], "<u2")
     assert (twin[2], twin[9], differ[2], differ[9]) == (9, 2, 0, 0)
     assert np.flatnonzero(differ == 0).tolist() == [2, 9]
 
