@@ -229,7 +229,7 @@ def _stored(path: Path, package: Package) -> Matrix:
 
 def _check_same(path: Path, stored: Matrix, identity: Mapping[str, str]) -> None:
     """Refuse to mix two measurements in one matrix."""
-    if not (stored.measured & (np.abs(stored.margin) < CERTAIN)).any():
+    if not (stored.measured & (np.abs(stored.margin) != CERTAIN)).any():
         return
     # A digest of the weights says more than a name, which a copied file may have lost.
     keys = ["revision", "dtype", "prompt_sha256"] + (["model"] if ":" not in identity["revision"] else [])

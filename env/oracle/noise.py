@@ -37,10 +37,10 @@ def others(source: Source) -> list[Numerics]:
 def sample(matrix: Matrix, seed: str) -> tuple[np.ndarray, np.ndarray]:
     """Animals in the order in which they are measured again, int64 [n], and bool [animals, questions] of their pairs.
 
-    Answers that were computed, not measured, have no noise and are left out; rows with most pairs come first, and
-    among them chance decides, the same for the same `seed` (a pool's digest).
+    Answers that were computed, not measured, are `CERTAIN` to the bit; they have no noise and are left out. Rows with
+    most pairs come first, and among them chance decides, the same for the same `seed` (a pool's digest).
     """
-    pairs = matrix.measured & (np.abs(np.nan_to_num(matrix.margin)) < CERTAIN)
+    pairs = matrix.measured & (np.abs(matrix.margin) != CERTAIN)
     order = np.random.default_rng(int(seed[:8], 16)).permutation(len(pairs))
     order = order[np.argsort(-pairs[order].sum(axis=1), kind="stable")]
     return order[pairs[order].any(axis=1)], pairs

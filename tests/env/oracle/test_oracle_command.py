@@ -659,12 +659,13 @@ def test_a_gpu_is_compared_with_another_half_another_attention_and_the_cpu():
     assert str(others(replace(source, dtype="bfloat16", device="cpu"))[0]) == "float32, cpu"
 
 
-def test_computed_answers_have_no_noise(make_package):
+def test_computed_answers_have_no_noise_and_a_model_that_is_surer_has(make_package):
     made = matrix_of(make_package())
     margin = made.margin.copy()
-    margin[:, 0], margin[3] = 10, np.nan
+    margin[:, 0], margin[:, 1], margin[3] = 10, -14.5, np.nan
     order, pairs = sample(Matrix(margin, made.answer), "0" * 64)
     assert not pairs[:, 0].any()
+    assert pairs[order, 1].all()
     assert sorted(order) == [row for row in range(20) if row != 3]
 
 
