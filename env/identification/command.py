@@ -13,10 +13,11 @@ import numpy as np
 from env.errors import PackageWarning, UserError
 from env.files import whole_folder
 from env.flags import SEED, SHARE, Within
+from env.identification.encoding import Encoding, Reading
 from env.identification.matrix import Matrix, save_matrix, with_provenance
 from env.identification.package import load_package, with_word_answers, word_answers, write_pools
 from env.identification.synth import LARGEST, Kind, write_package
-from env.identification.tables import Encoding, Reading, names_of_table, read_table
+from env.identification.tables import names_of_table, read_table
 
 NEAR_ZERO = 0.1
 """Margins this near zero may flip on another machine (hardly any further out was seen to)."""

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from env.errors import UserError
 from env.identification.belief import answer_probability
+from env.identification.encoding import Reading
 from env.identification.matrix import CERTAIN, with_provenance
 from env.identification.package import load_package
 from env.identification.pools import Pool, make_pool
-from env.identification.tables import Reading, read_table
+from env.identification.tables import read_table
 from tests.env.identification.test_matrix import (
     ANIMALS,
     DIGESTS,
