@@ -67,9 +67,12 @@ def study(
             continue
         solved += 1
         for step in steps:
+            made = act(state, step)
+            if not made:  # a rule that the search learned with other states in sight, and that this one alone does not show
+                break
             rows.append((observe(state), PLACE[step], 1.0))
             rows += _aside(state, draw)
-            state = act(state, step)[0]
+            state = made[0]
     observations = np.stack([row[0] for row in rows]) if rows else np.zeros((0, SIZE), np.float32)
     actions, values = np.array([row[1] for row in rows], np.int64), np.array([row[2] for row in rows], np.float32)
     return Lesson(observations, actions, values, solved)

@@ -23,7 +23,7 @@ from env.arc.families import FAMILIES, HELD_OUT, Family
 from env.arc.features import SIZE, observe
 from env.arc.operations import BY_NAME
 from env.arc.trace import read_traces
-from env.arc.world import ACTIONS, DEEPEST, Puzzle
+from env.arc.world import ACTIONS, DEEPEST, Painter, Puzzle
 from env.errors import UserError
 from games.arc import Arc
 
@@ -104,6 +104,8 @@ def test_a_lesson_makes_the_known_step_the_likeliest(policy: MaskableActorCritic
 def test_a_lesson_searches_where_no_steps_are_known(policy: MaskableActorCriticPolicy) -> None:
     task = Family("gravity", FAMILIES[0].grids, (("drop_cells(left)",),)).instance(0)
     found = study(policy, [task], {}, nodes=len(ACTIONS) + 1, seed=0)
+    unshown = study(policy, [task], {task.name: (Painter(1), BY_NAME["half(left)"])}, nodes=1, seed=0)
+    assert len(unshown.actions) == 0, "a step that this state alone does not lead to is not taught"
     assert found.solved == 1
     nothing = study(policy, [task], {}, nodes=1, seed=0)
     assert nothing.solved == 0
