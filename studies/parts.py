@@ -21,7 +21,7 @@ from agents.trainer import Settings
 from env.errors import UserError
 from env.flags import Within
 from games.cabinet import Cabinet
-from studies.statistics import mean_and_error
+from studies.statistics import with_error
 
 UPDATE = Settings().games * Settings().horizon
 """Calls of one update of PPO, the least that a training makes."""
@@ -53,7 +53,7 @@ def bench_parts(
     game = Cabinet(CabinetSettings(package=package, improve_seconds=0.0))
     folder = runs / (name or f"parts-{game.title}")
     console = Console()
-    table = Table(title=f"{game.title}: {game.best_by.replace('_', ' ')} x100, {seeds} seeds, ± standard error")
+    table = Table(title=f"{game.title}: {game.best_by.replace('_', ' ')} x100, mean of {seeds} ± standard error")
     table.add_column("calls of PPO", justify="right")
     for lesson in range(lessons + 1):
         table.add_column(f"{lesson} lesson{'' if lesson == 1 else 's'}", justify="right", no_wrap=True)
@@ -62,10 +62,11 @@ def bench_parts(
         settings = Settings(runs=folder / f"calls-{wanted}", steps=wanted, lessons=lessons)
         found = [finished(game, replace(settings, name=f"seed-{seed}", seed=seed), console) for seed in range(seeds)]
         reached = np.array([[best_after(each.record, lesson) for lesson in range(lessons + 1)] for each in found])
-        told = [f"{mean:.2f} ±{error:.2f}" for mean, error in map(mean_and_error, reached.T)]
         seconds = [each.seconds for each in found if each.seconds is not None]
         made = found[0].record.evaluated[-1].steps
-        table.add_row(f"{made:,}", *told, f"{median(seconds):.0f}" if len(seconds) == seeds else "")
+        table.add_row(
+            f"{made:,}", *map(with_error, reached.T), f"{median(seconds):.0f}" if len(seconds) == seeds else ""
+        )
     console.print(table)
     return 0
 

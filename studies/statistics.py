@@ -90,6 +90,12 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan")
 
 
+def with_error(values: np.ndarray) -> str:
+    """Like `83.10 ±0.05`, the mean and its standard error; a single value stands alone."""
+    mean, error = mean_and_error(values)
+    return f"{mean:.2f} ±{error:.2f}" if len(values) > 1 else f"{mean:.2f}"
+
+
 def _resampled(scores: list[np.ndarray], random: np.random.Generator) -> list[np.ndarray]:
     _, draws, conditions = scores[0].shape
     picked = random.integers(draws, size=(1, draws, conditions))

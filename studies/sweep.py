@@ -36,7 +36,7 @@ from games.arc import Arc
 from games.cabinet import Cabinet
 from games.keywords import Keywords
 from studies.engines import Engine, Task, Training, engine
-from studies.statistics import mean_and_error
+from studies.statistics import with_error
 
 POLL = 0.2
 """Seconds between two looks at the runs."""
@@ -167,9 +167,11 @@ class Sweep:
             study_name=self.folder.name,
             direction="maximize",
             load_if_exists=True,
-            sampler=optuna.samplers.TPESampler(seed=self.settings.seed, constant_liar=True),
             pruner=optuna.pruners.MedianPruner(),
         )
+        # With the seed alone a sweep that goes on would draw again what it drew when it began.
+        seed = self.settings.seed + len(study.get_trials(deepcopy=False))
+        study.sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
         fixed = {**asdict(self.settings), **asdict(self.game.choices), "seeds": self.search.seeds}
         fixed = {name: value for name, value in fixed.items() if name not in (*self.ranges, "runs", "name")}
         same = json.dumps(
@@ -225,8 +227,8 @@ class Sweep:
 
     def _say(self, attempt: _Attempt, ended: str) -> None:
         words = {"COMPLETE": "", "PRUNED": "ended early", "FAIL": f"failed: {attempt.failure}"}[ended]
-        mean, error = mean_and_error(np.array(attempt.scores)) if attempt.scores else (float("nan"), float("nan"))
-        self.tell(f"trial {attempt.trial.number:>4}   {mean:.2f} ±{error:.2f}   {words}")
+        reached = with_error(np.array(attempt.scores)) if attempt.scores else ""
+        self.tell(f"trial {attempt.trial.number:>4}   {reached:<12}   {words}".rstrip())
 
     def tell(self, line: str) -> None:
         """Print a line as it is."""
@@ -256,17 +258,20 @@ class Sweep:
         if not complete:
             self.console.print("no trial was trained to its end")
             return
-        table = Table(title=f"{self.folder.name}: {self.game.best_by.replace('_', ' ')}, {self.search.seeds} seeds")
+        table = Table(
+            title=f"{self.folder.name}: {self.game.best_by.replace('_', ' ')}, mean of {self.search.seeds} ± standard error"
+        )
         table.add_column("trial", justify="right")
         table.add_column("score", justify="right", no_wrap=True)
         table.add_column("settings", overflow="fold")
         first = self._defaults()
         for each in complete[:10] + [each for each in complete[10:] if each.number == 0]:
-            mean, error = mean_and_error(np.array(each.user_attrs["scores"]))
             shown = [
                 f"{name.replace('_', ' ')} {value:.3g}" for name, value in each.params.items() if value != first[name]
             ]
-            table.add_row(str(each.number), f"{mean:.2f} ±{error:.2f}", ", ".join(shown) or "as given")
+            table.add_row(
+                str(each.number), with_error(np.array(each.user_attrs["scores"])), ", ".join(shown) or "as given"
+            )
         self.console.print(table)
         best = complete[0]
         seed = int(np.argmax(best.user_attrs["scores"])) + self.settings.seed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.statistics import compared, interquartile_mean, mean_and_error, probability_of_improvement
+from studies.statistics import compared, interquartile_mean, mean_and_error, probability_of_improvement, with_error
 
 X = np.array([[0.1, 0.9], [0.4, 0.5], [0.4, 0.7], [0.8, 0.2]])
 Y = np.array([[0.3, 0.5], [0.4, 0.6], [0.2, 0.1]])
@@ -64,4 +64,6 @@ def test_the_same_scores_give_the_same_intervals() -> None:
 
 def test_a_single_value_has_no_error() -> None:
     assert np.isnan(mean_and_error(np.array([4.0]))[1])
+    assert with_error(np.array([4.0])) == "4.00"
+    assert with_error(np.array([1.0, 2.0, 3.0])) == "2.00 ±0.58"
     assert mean_and_error(np.array([1.0, 2.0, 3.0])) == (2.0, pytest.approx(1 / np.sqrt(3)))

@@ -14,7 +14,8 @@ import wilkins
 from agents.cabinet.run import CabinetSettings
 from agents.runs import load_run
 from agents.trainer import Settings
-from studies.sweep import ranges
+from games.cabinet import Cabinet
+from studies.sweep import Sweep, SweepSettings, ranges
 
 optuna = pytest.importorskip("optuna", reason="needs wilkins[scale]")
 
@@ -78,6 +79,17 @@ def test_a_trial_that_a_killed_driver_left_is_taken_up(small_package: Path, tmp_
     trials = study_of(tmp_path).trials
     assert [each.state.name for each in trials] == ["COMPLETE", "COMPLETE"]
     assert trials[1].number == left.number
+
+
+def test_a_sweep_that_goes_on_draws_other_settings_than_before(small_package: Path, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    drawn = []
+    for trials in (2, 1):  # the first of all is what the flags say
+        begun = Sweep(Cabinet(CabinetSettings(package=small_package)), SweepSettings(), Settings("s", tmp_path))
+        study = begun._opened()
+        drawn += [begun.suggested(study.ask())[0] for _ in range(trials)]
+    assert drawn[0].learning_rate == Settings().learning_rate
+    assert len({each.learning_rate for each in drawn}) == 3
 
 
 def test_trials_that_all_fail_end_in_a_line(small_package: Path, tmp_path: Path, capsys: Capture) -> None:
