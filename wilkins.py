@@ -124,6 +124,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Subcommand -> (module:function, one line of help). A function's parameters are its flags."""
 
+ROOMS = ("env", "agents", "export", "games", "studies", "tracing", "train", "bench")
+"""Where the program's own modules are: one of these that is missing is a fault, any other a library to install."""
+
 ON_RUNS = ("export", "evaluate", "view")
 """Subcommands that ask the run which game it is of, and go on with that game's own: `export arc` for `export`."""
 
@@ -165,7 +168,11 @@ def _ended(name: str | None, words: Sequence[str]) -> int:
     except MemoryError:
         print(f"wilkins {name}: not enough memory for these settings; choose smaller ones", file=sys.stderr)
         return 2
-    except Exception:  # Python's own exit code would be 1, which means that a check said no
+    except Exception as error:  # Python's own exit code would be 1, which means that a check said no
+        library = (error.name or "").split(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if library and library not in ROOMS:
+            print(f"wilkins {name}: {library} is missing; install it, 'wilkins doctor' says what else", file=sys.stderr)
+            return 2
         traceback.print_exc()
         return 70
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 from collections.abc import Iterator
@@ -15,9 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from env.errors import UserError
-from env.identification.package import EMBEDDED, load_package
+from env.errors import UserError, first_line
 from env.oracle.model import MODEL
+
+LOOPS = Path(__file__).parents[1] / "env" / "identification"
+"""Where compiled loops lie, beside the modules that they are compiled from."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class Finding:
     """Whether nothing works without it."""
 
 
-def doctor(package: Path = EMBEDDED) -> int:
+def doctor(package: Path | None = None) -> int:
     """Say what is installed, what it runs on and what is missing, each with its remedy.
 
     Exits with 1 where something is missing that the plain install needs; what only an extra needs is no fault.
 
     Args:
-        package: Folder of a package to look at.
+        package: Folder of a package to look at; the embedded one when left out.
     """
     findings = [*_libraries(), *_machine(), *_caches(), *_model(), *_package(package)]
     table = Table(box=None, pad_edge=False)
@@ -101,10 +102,12 @@ def _machine() -> Iterator[Finding]:
     """Cores and the device of the network."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding("cores", f"{cores} to use of {os.cpu_count()}")
-    if importlib.util.find_spec("torch") is None:
+    try:
+        import torch  # slow to import
+    # Whatever a library raises that was built for another machine.
+    except Exception as error:
+        yield Finding("device", f"torch cannot be loaded: {first_line(error)}", "install torch anew", needed=True)
         return
-    import torch  # slow to import
-
     if torch.cuda.is_available():
         yield Finding("device", f"cuda: {', '.join(map(torch.cuda.get_device_name, range(torch.cuda.device_count())))}")
     elif torch.version.cuda:
@@ -119,7 +122,7 @@ def _machine() -> Iterator[Finding]:
 def _caches() -> Iterator[Finding]:
     """Where the compiled loops go: beside the modules, or where NUMBA_CACHE_DIR says."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    place = Path(named) if named else EMBEDDED.parents[1] / "identification"
+    place = Path(named) if named else LOOPS
     there = next(each for each in (place, *place.absolute().parents) if each.exists())
     writable = os.access(there, os.W_OK)
     remedy = "" if writable else "set NUMBA_CACHE_DIR to a folder that can be written, or every start compiles again"
@@ -135,16 +138,21 @@ def _model() -> Iterator[Finding]:
     yield Finding("official model", str(cache) if weights else f"{MODEL} is not here", remedy)
 
 
-def _package(folder: Path) -> Iterator[Finding]:
+def _package(folder: Path | None) -> Iterator[Finding]:
     """Pools and matrix of a package, and whether the pools are the official ones."""
     try:
+        from env.identification.package import load_package  # takes libraries that may be what is missing
+
         package = load_package(folder)
         measured = f"{package.matrix.measured.mean():.1%} measured"
     except UserError as error:
         yield Finding("package", str(error), "mend it, or name another with --package DIR", needed=True)
         return
+    except ImportError as error:
+        yield Finding("package", f"cannot be read: {first_line(error)}", "install that first", needed=True)
+        return
     sizes = f"{len(package.animals):,} {package.kind} x {len(package.questions):,} questions, {measured}"
-    yield Finding("package", f"{folder}: {sizes}")
+    yield Finding("package", f"{package.path}: {sizes}")
     official = package.animals.official and package.questions.official
     remedy = "put the official files into a folder and look at it with 'wilkins doctor --package DIR'"
     yield Finding("official pools", "there" if official else "not these", "" if official else remedy)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +45,34 @@ def test_a_library_that_is_missing_or_too_old_is_told_with_its_remedy(
     assert "no-such-library missing pip install 'no-such-library>=1'" in told
     assert "extra oracle without nor-this pip install 'wilkins[oracle]'" in told
     assert "extra tables complete" in told
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "numba", "gymnasium"])
+def test_a_report_needs_none_of_the_libraries_that_it_reports(library: str) -> None:
+    # In a process of its own: here everything is imported already.
+    hide = (
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name.split('.')[0] == {library!r}: raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+    )
+    command = [sys.executable, "-c", f"{hide}import wilkins; sys.exit(wilkins.main(sys.argv[1:]))"]
+    place = {"cwd": Path(wilkins.__file__).parent, "capture_output": True, "text": True, "check": False}
+    told = subprocess.run([*command, "doctor"], **place)  # type: ignore[call-overload]
+    assert told.stderr == ""
+    assert "compiled loops" in told.stdout
+    if library == "torch":
+        assert "torch cannot be loaded" in told.stdout
+    if library in ("numpy", "numba"):
+        assert told.returncode == 1
+        assert "install that first" in told.stdout
+    lacking = subprocess.run([*command, "baselines"], **place)  # type: ignore[call-overload]
+    if library in ("numpy", "numba"):
+        assert lacking.returncode == 2
+        assert (
+            lacking.stderr == f"wilkins baselines: {library} is missing; install it, 'wilkins doctor' says what else\n"
+        )
 
 
 def test_what_only_an_extra_lacks_is_no_fault(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
