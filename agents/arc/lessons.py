@@ -68,7 +68,8 @@ def study(
         solved += 1
         for step in steps:
             made = act(state, step)
-            if not made:  # a rule that the search learned with other states in sight, and that this one alone does not show
+            # A rule that the search learned with other states in sight, and that this one alone does not show.
+            if not made:
                 break
             rows.append((observe(state), PLACE[step], 1.0))
             rows += _aside(state, draw)
