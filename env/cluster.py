@@ -23,6 +23,12 @@ ANSWER_SECONDS = 5.0
 HEALTH_SECONDS = 20.0
 """And answer as Ray does within this one, the start of Ray's own check included."""
 
+TOKEN_MODE = "RAY_AUTH_MODE"
+"""Ray's variable that says whether it shows a token."""
+
+_NO_TOKEN = "Authentication"
+"""What Ray's complaints about a token have in common: errors of that name, or a failed check in its loader of tokens."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -74,15 +80,16 @@ def joined(address: str | None, extras: str) -> Iterator[None]:
     """
     if importlib.util.find_spec("ray") is None:
         raise UserError(f"ray missing, needed for --ray; pip install 'wilkins[{extras}]'")
-    import ray
-
-    ours = not ray.is_initialized()
+    loaded = sys.modules.get("ray")  # Ray reads once, when it is imported, whether it is to show a token
+    ours = loaded is None or not loaded.is_initialized()
     if ours:
         _connect(address)
     try:
         yield
     finally:
         if ours:
+            import ray
+
             ray.shutdown()
 
 
@@ -99,10 +106,10 @@ def _connect(address: str | None) -> None:
     # What Ray writes of itself helps nobody here, and it asks the network about usage.
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"):
         os.environ.setdefault(name, "0")
-    import ray
-
     if address not in (None, "auto", "local"):
         _check_answer(str(address))
+    import ray
+
     here = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM) if here else None
     try:
@@ -130,10 +137,27 @@ def _check_answer(address: str) -> None:
         raise UserError(f"--ray {address}: nobody answers ({error.strerror or error}); {hint}") from None
     if address.startswith("ray://"):
         return
+    refused = _refused(address)
+    # A head node asks for a token wherever Ray has made one before, but who joins it by its address does not show it.
+    if refused and _NO_TOKEN in refused and TOKEN_MODE not in os.environ:
+        os.environ[TOKEN_MODE] = "token"
+        refused = _refused(address)
+        if refused is not None:
+            del os.environ[TOKEN_MODE]
+    if refused and _NO_TOKEN in refused:
+        raise UserError(
+            f"--ray {address}: it asks for a token that is not here; copy ~/.ray/auth_token of its head node to this machine, "
+            f"and set {TOKEN_MODE}=token"
+        )
+    if refused is not None:
+        raise UserError(f"--ray {address}: what answers there is no Ray cluster; {hint}")
+
+
+def _refused(address: str) -> str | None:
+    """What Ray's own check of an address says where it fails, None where a cluster answers."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
-        healthy = subprocess.run(command, capture_output=True, timeout=HEALTH_SECONDS, check=False).returncode == 0
+        checked = subprocess.run(command, capture_output=True, text=True, timeout=HEALTH_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        healthy = False
-    if not healthy:
-        raise UserError(f"--ray {address}: what answers there is no Ray cluster; {hint}")
+        return ""
+    return None if checked.returncode == 0 else checked.stdout + checked.stderr

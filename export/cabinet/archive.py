@@ -17,7 +17,7 @@ _HOME = Path(__file__).resolve().parents[2]
 
 _ROOMS = ("env", "agents", "export", "games")
 _PROGRAMS = ("train.py", "bench.py", "wilkins.py")
-_BESIDE = ("pyproject.toml", "constraints.txt", "Makefile", "README.md", "CHANGELOG.md", "LICENSE")
+_BESIDE = ("pyproject.toml", "torch-cpu.txt", "Makefile", "README.md", "CHANGELOG.md", "LICENSE")
 _TEXT = frozenset({".py", ".md", ".toml", ".html", ".css", ".js", ".mjs", ".svg"})
 """Kinds of file that are program. A list of what may leave, so that no weights and no table ever slip in."""
 

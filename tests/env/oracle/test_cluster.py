@@ -267,6 +267,32 @@ def test_an_address_nobody_answers_at_is_said_in_one_line(package, model_folder,
     assert not list(package.glob("matrix*"))
 
 
+def test_a_token_is_shown_where_it_is_asked_for_and_told_where_it_lacks(address, tmp_path):
+    program = (
+        "from env.cluster import joined, nodes\n"
+        "from env.errors import UserError\n"
+        "try:\n"
+        f"    with joined({address!r}, 'scale'): print(len(nodes()), 'nodes')\n"
+        "except UserError as error: print(error)\n"
+    )
+    unset = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_MODE"}
+    told = []
+    for home in (os.environ.get("HOME", ""), str(tmp_path)):
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**unset, "HOME": home},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told.append(ran.stdout)
+    assert told[0] == "1 nodes\n"
+    if os.environ.get("RAY_AUTH_MODE") == "token":  # what newer releases of Ray do by themselves
+        assert "asks for a token that is not here" in told[1]
+        assert told[1].count("\n") == 1
+
+
 def test_another_service_at_the_address_is_told_apart(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(env.cluster, "HEALTH_SECONDS", 1.0)
