@@ -41,12 +41,14 @@ SHARE = 0.4
 def bench_scale(
     gguf: Path = MODELS / "SmolLM2-135M-Instruct.Q4_1.gguf",
     animals: Annotated[int, Within(2, 10_000)] = 96,
+    questions: Annotated[int, Within(1, 10_000)] = 50,
 ) -> int:
     """Measure pairs a second with one and two workers of a thread each, and what the driver does for each row.
 
     Args:
         gguf: Small chat model to run; `make oracle-model` brings it.
-        animals: Animals of the embedded package to measure, with all its questions.
+        animals: Animals of the embedded package to measure.
+        questions: Its questions to ask about each.
     """
     if importlib.util.find_spec("ray") is None:
         raise UserError("ray missing; pip install 'wilkins[oracle,scale]'")
@@ -56,12 +58,13 @@ def bench_scale(
     os.environ.setdefault("RAY_worker_niceness", "0")
     console = Console()
     package = load_package()
-    rates = [_rate(package, gguf, count, min(animals, len(package.animals)), console) for count in WORKERS]
+    animals, questions = min(animals, len(package.animals)), min(questions, len(package.questions))
+    rates = [_rate(package, gguf, count, (animals, questions), console) for count in WORKERS]
     table = Table("measure", "measured", "bar")
     for count, rate in zip(WORKERS, rates, strict=True):
         table.add_row(f"pairs a second, {count} worker(s) of one thread", f"{rate:.1f}", "")
     table.add_row("two workers against one", f"{rates[1] / rates[0]:.2f} times", f"{BAR} times")
-    twice = 1 + CHECK_ROWS / min(animals, len(package.animals))
+    twice = 1 + CHECK_ROWS / animals
     told = f"the same, the {CHECK_ROWS} rows that both measure counted twice"
     table.add_row(told, f"{rates[1] / rates[0] * twice:.2f} times", "")
     call, keep = _overheads()
@@ -82,32 +85,33 @@ def _prompts(gguf: Path, package: Package) -> Any:
     return chat_prompts(find_source("", None, gguf, "float32", "cpu"), package, "animals", None, "")
 
 
-def _rate(package: Package, gguf: Path, count: int, animals: int, console: Console) -> float:
+def _rate(package: Package, gguf: Path, count: int, asked: tuple[int, int], console: Console) -> float:
     """Pairs a second of `count` workers on a cluster of their own, from the first row handed out to the last kept."""
     import ray
 
     ray.init("local", num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     try:
         with tempfile.TemporaryDirectory() as folder, connected(None, "cpu", count, 1, console) as cluster:
-            return _fill(cluster, package, gguf, animals, Path(folder))
+            return _fill(cluster, package, gguf, asked, Path(folder))
     finally:
         ray.shutdown()
 
 
-def _fill(cluster: Cluster, package: Package, gguf: Path, animals: int, folder: Path) -> float:
+def _fill(cluster: Cluster, package: Package, gguf: Path, asked: tuple[int, int], folder: Path) -> float:
+    """Pairs a second for as many animals and questions as `asked`."""
     source = cluster.source("", None, gguf, "float32")
     prompts = chat_prompts(source, package, "animals", None, "")
     questions = package.questions.names
     shape = (len(package.animals), len(questions))
     journal = Journal(folder / "rows.journal", identity_of(source, package, "animals", prompts), shape)
-    ids = np.arange(len(questions))
-    chosen = [(number, name, ids) for number, name in enumerate(package.animals.names[:animals])]
+    ids = np.arange(asked[1])
+    chosen = [(number, name, ids) for number, name in enumerate(package.animals.names[: asked[0]])]
     engine = cluster.asking(source, None, gguf, prompts, "", questions)
     try:
         engine.fill(Numerics(source.dtype, source.device), chosen, np.zeros(shape, bool), journal)
     finally:
         journal.close()
-    return animals * len(questions) / cluster.seconds
+    return asked[0] * asked[1] / cluster.seconds
 
 
 def _overheads(rows: int = 200, lanes: int = 16) -> tuple[float, float]:
