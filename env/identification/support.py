@@ -18,9 +18,9 @@ FORGOTTEN = FLOOR**4
 """Posterior below which a candidate is dropped: the least likely of answers speak against it four times more often
 than against the likeliest."""
 
-WHOLE = 2048
-"""Pools of so many candidates drop only whom the answers rule out: there is nothing to be saved in them, and beliefs
-are then those over the whole pool to the last bit."""
+WHOLE = 1472
+"""Pools of so many candidates, the official animals among them, drop only whom the answers rule out: there is little to
+be saved in them, and beliefs are then those over the whole pool to the last bit."""
 
 
 @dataclass(frozen=True, eq=False)
