@@ -22,7 +22,6 @@ from env.keywords.belief import Belief, Noise
 from env.keywords.comparison import ROUNDS
 from env.keywords.rules import reward
 from env.keywords.vector import KeywordsVecEnv
-from env.keywords.world import SHARES
 from export.keywords.command import export
 
 MOST_KEYWORDS = 100_000
@@ -52,7 +51,9 @@ class Keywords:
             raise UserError(f"--tiers {' '.join(map(str, chosen.tiers))}: at most {MOST_KEYWORDS:,} keywords in all")
         self.choices = replace(chosen, package=None if chosen.package is None else chosen.package.absolute())
         self.table = world_for(chosen)
-        self.belief = Belief.of(self.table, Noise.unknown(self.table))
+        self.belief = Belief.untold(self.table)
+        self.shares = self.table.doubted()
+        """Of the tiers in the games: some have the usual prior, in the others every tier is as likely."""
 
     @property
     def title(self) -> str:
@@ -70,9 +71,10 @@ class Keywords:
         return {"width": self.choices.width}
 
     def worlds(self, games: int) -> KeywordsVecEnv:
-        """Games whose partner errs at a drawn rate of which the agent is told nothing."""
+        """Games whose partner errs at a drawn rate, of which the agent is told nothing; nor is it of a drawn prior."""
         chosen = self.choices
-        return KeywordsVecEnv(self.table, games, (chosen.lowest, chosen.highest), shortlist=chosen.shortlist)
+        rates = (chosen.lowest, chosen.highest)
+        return KeywordsVecEnv(self.table, games, rates, shares=self.shares, shortlist=chosen.shortlist)
 
     def evaluate(self, policy: ShortlistPolicy) -> Evaluation:
         """Games won, in percent, told nothing of the noise, always the same games; and the mean reward.
@@ -103,7 +105,11 @@ class Keywords:
         lessons = []
         for place, rate in enumerate((None, *TOLD)):
             with status("looking ahead, noise unknown" if rate is None else f"looking ahead, noise {rate:g}"):
-                told = None if rate is None else Belief.of(self.table, Noise.flat(rate, len(self.table.clarity)))
+                told = (
+                    None
+                    if rate is None
+                    else Belief.of(self.table, Noise.flat(rate, len(self.table.clarity)), self.shares)
+                )
                 hidden, answers = self._games(self.choices.lesson_games, 1 + seed * 10 + place, rate)
                 lessons.append(
                     lesson(told or self.belief, hidden, answers, self.choices.shortlist, self.choices.look_from)
@@ -137,4 +143,4 @@ class Keywords:
         """Hidden keywords and answers; each game's rate is drawn where it is None."""
         chosen = self.choices
         drawn = np.random.default_rng([seed, 1]).uniform(chosen.lowest, chosen.highest, games)
-        return self.table.draw(drawn if rate is None else rate, games, seed, SHARES)
+        return self.table.draw(drawn if rate is None else rate, games, seed, self.shares)

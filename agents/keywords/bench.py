@@ -30,7 +30,7 @@ PARTNERS: tuple[Partner, ...] = (0.05, 0.1, 0.2, "clarity")
 OTHER_SHARES = (0.4, 0.3, 0.2, 0.1)
 """Shares of the tiers where a player is told the usual ones and they are wrong."""
 
-TOLD, WRONG = "belief, told", "belief, told a wrong prior"
+TOLD, RIGHT = "belief, told", "belief, told the prior"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def bench_keywords(
         partners: Rates of wrong answers, or clarity: by question and keyword.
         folder: Keeps the round in which each game was won.
         decisions: Decisions that are timed; 0 times none.
-        run: Run of `wilkins train keywords` whose best agent plays too, told of the noise and told nothing.
+        run: Run of `wilkins train keywords` whose best agent plays, told of noise and prior and told nothing. Default: belief that looks ahead.
         package: Folder of a keyword package whose table is played instead.
     """
     if games < 1 or seed < 0 or decisions < 0:
@@ -81,7 +81,7 @@ def bench_keywords(
         table = _table(f"win rate, wrong answers {_wrong(partner)}, {games:,} games{bound}")
         played = (
             (entries_told(world, partner, trained), SHARES),
-            (entries_prior(world, partner), OTHER_SHARES),
+            (entries_prior(world, partner, trained), OTHER_SHARES),
         )
         for entries, shares in played:
             draw, listed = world.draw(partner, games, seed, shares), 100 * sum(shares)
@@ -100,38 +100,47 @@ def bench_keywords(
 
 
 def entries_told(world: World, partner: Partner, trained: Agent | None = None) -> Iterator[Entry]:
-    """Players in games whose prior they know: the published ones, belief, and one told nothing of the noise.
+    """Players in games whose prior they know: the published ones, belief, and the trained agent.
 
-    Then the trained agent, told of the noise and told nothing; without one, belief that looks ahead late in a game.
+    The agent (without one, belief that looks ahead) plays thrice: told of the noise, told nothing of it, and doubting
+    the prior, though it is right.
     """
-    told = (
-        Noise.by_clarity(world, spread=False) if isinstance(partner, str) else Noise.flat(partner, len(world.clarity))
-    )
+    told, (name, player) = _told(world, partner), _agent(trained)
     lead: dict[Partner, float] = {0.05: 6, 0.1: 12, 0.2: 13, "clarity": 12}
     yield Entry("hard filtering", lambda: hard_filtering(world))
     yield Entry("recipe", lambda: Recipe(world))
     yield Entry("recipe, minus one", lambda: Recipe(world, minus=True))
     yield Entry(TOLD, lambda: BeliefPlayer(Belief.of(world, told)), ("recipe", "recipe, minus one"), lead)
     ahead: dict[Partner, float] = {0.05: 0, 0.1: 0, 0.2: 0.5, "clarity": 0.3}
+    yield Entry(name, lambda: player(Belief.of(world, told)), (TOLD,), ahead)
     least = dict.fromkeys(PARTNERS, -1.0)
-    unknown = Noise.unknown(world)
-    if trained is None:
-        yield Entry("looks ahead", lambda: BeliefPlayer(Belief.of(world, told), LOOK_FROM, deeper=True), (TOLD,), ahead)
-        yield Entry("belief, noise unknown", lambda: BeliefPlayer(Belief.of(world, unknown)), (TOLD,), least)
-        return
-    name = f"agent {trained.label}"
-    yield Entry(name, lambda: trained.player(Belief.of(world, told)), (TOLD,), ahead)
-    yield Entry(f"{name}, noise unknown", lambda: trained.player(Belief.of(world, unknown)), (name,), least)
+    yield Entry(f"{name}, noise unknown", lambda: player(Belief.of(world, Noise.unknown(world))), (name,), least)
+    yield Entry(f"{name}, doubting the prior", lambda: player(Belief.of(world, told, world.doubted())), (name,))
 
 
-def entries_prior(world: World, partner: Partner) -> Iterator[Entry]:
-    """Players in games drawn by `OTHER_SHARES`: told so, told the usual shares, and believing half in each of two."""
-    told = (
+def entries_prior(world: World, partner: Partner, trained: Agent | None = None) -> Iterator[Entry]:
+    """Players in games drawn by `OTHER_SHARES`: told so, told the usual shares, and told those but doubting them."""
+    told, (name, player) = _told(world, partner), _agent(trained)
+    yield Entry(RIGHT, lambda: BeliefPlayer(Belief.of(world, told, OTHER_SHARES)))
+    yield Entry("belief, told a wrong prior", lambda: BeliefPlayer(Belief.of(world, told)), (RIGHT,))
+    right, least = f"{name}, told the prior", dict.fromkeys(PARTNERS, -3.0)
+    yield Entry(right, lambda: player(Belief.of(world, told, OTHER_SHARES)))
+    doubting = f"{name}, doubting a wrong prior"
+    yield Entry(doubting, lambda: player(Belief.of(world, told, world.doubted())), (right,), least)
+
+
+def _told(world: World, partner: Partner) -> Noise:
+    """The noise of a partner, for who is told it."""
+    return (
         Noise.by_clarity(world, spread=False) if isinstance(partner, str) else Noise.flat(partner, len(world.clarity))
     )
-    least = dict.fromkeys(PARTNERS, -3.0)
-    yield Entry("belief, told the prior", lambda: BeliefPlayer(Belief.of(world, told, OTHER_SHARES)))
-    yield Entry(WRONG, lambda: BeliefPlayer(Belief.of(world, told)), ("belief, told the prior",), least)
+
+
+def _agent(trained: Agent | None) -> tuple[str, Callable[[Belief], Player]]:
+    """What the trained agent is called, and how it plays with a belief; without one, belief that looks ahead."""
+    if trained is None:
+        return "looks ahead", lambda belief: BeliefPlayer(belief, LOOK_FROM, deeper=True)
+    return f"agent {trained.label}", trained.player
 
 
 def _won(entry: Entry, draw: tuple[np.ndarray, np.ndarray], path: Path, console: Console, wrong: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from env.keywords import compiled
 from env.keywords.comparison import ROUNDS
-from env.keywords.world import LARGEST_NOISE, SHARES, World
+from env.keywords.world import LARGEST_NOISE, PRIOR_DOUBT, SHARES, World
 
 LEAST_NOISE = 0.005
 """Least rate of wrong answers that is believed in: no single answer removes a keyword for ever."""
@@ -113,6 +113,11 @@ class Belief:
     def of(cls, world: World, noise: Noise, shares: tuple[float, ...] = SHARES) -> Belief:
         """Prior mass by tier; see `World.prior`."""
         return cls(world, noise, world.prior(shares))
+
+    @classmethod
+    def untold(cls, world: World, shares: tuple[float, ...] = SHARES, doubt: float = PRIOR_DOUBT) -> Belief:
+        """Nothing is known of the partner, and the shares may be wrong; see `World.doubted`."""
+        return cls.of(world, Noise.unknown(world), world.doubted(shares, doubt))
 
     @cached_property
     def tables(self) -> compiled.Tables:

@@ -21,6 +21,10 @@ QUESTIONS = 521
 SHARES = (0.70, 0.12, 0.08, 0.05)
 """Share of the games whose keyword is in each tier; the rest is in no list."""
 
+PRIOR_DOUBT = 0.3
+"""Share of the games for which a player that is told nothing takes every tier to be as likely; costs half a point where
+the shares are right, and saves most of what they cost where they are not."""
+
 MEAN_NOISE = 0.10
 """Mean rate of wrong answers of a partner that errs by clarity."""
 
@@ -113,6 +117,19 @@ class World:
         if not mass.sum() > 0:
             raise ValueError(f"no keyword of any tier has prior mass with the shares {shares}")
         return (mass / mass.sum()).astype(np.float32)
+
+    def doubted(self, shares: tuple[float, ...] = SHARES, doubt: float = PRIOR_DOUBT) -> tuple[float, ...]:
+        """Shares of the tiers that are there, which sum to 1, for who takes them to be wrong in a share `doubt` of the games.
+
+        There every tier is as likely. A belief over priors is, within one game, no more than their mean. Raises
+        ValueError for a doubt that is no share.
+        """
+        if not 0 <= doubt <= 1:
+            raise ValueError(f"doubt is a share of the games, 0 to 1, not {doubt}")
+        mass = self.prior(shares).astype(np.float64)
+        counts = np.bincount(self.tier)
+        told, there = np.bincount(self.tier, mass), counts > 0
+        return tuple(((1 - doubt) * told / told.sum() + doubt * there / there.sum()).tolist())
 
     def rates(self, partner: Partner, keyword_ids: np.ndarray) -> np.ndarray:
         """Rates of wrong answers to every question, float64 [games, questions], for hidden keywords."""

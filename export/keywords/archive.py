@@ -20,9 +20,9 @@ from env.files import read_bytes, write_whole
 from env.identification import wordform
 from env.identification.pools import decode
 from env.keywords import comparison
+from env.keywords.belief import Belief
 from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage
-from env.keywords.world import SHARES
 from export.keywords import agent, player
 from export.keywords.reckoning import reckoning_of
 
@@ -76,10 +76,8 @@ def _taken_apart(module: ModuleType) -> tuple[set[str], str]:
 def write_agent(
     path: Path,
     keywords: KeywordPackage,
-    rates: np.ndarray,
-    weight: np.ndarray,
+    belief: Belief,
     *,
-    shares: Sequence[float] = SHARES,
     alpha: str = "check",
     supplementary: Sequence[str] = (),
     model: str = "",
@@ -88,14 +86,14 @@ def write_agent(
 ) -> None:
     """Write `submission.tar.gz`.
 
-    `rates` [noises, questions] and `weight` [noises] say how a partner may err, `shares` how likely each tier is.
+    `belief` is what the agent assumes of the package's world: how a partner may err, how likely each keyword is.
     Primary for an Alpha are the first keywords of the package as far as `PRIMARY` allows, supplementary all others:
     those of the table that were left over, the package's, and `supplementary`. A `trained`
     agent decides where there is one: see `player.Player`. Raises UserError where the file would be too large or cannot
     be written.
     """
     tables = tables_file(
-        keywords, rates, weight, shares=shares, alpha=alpha, supplementary=supplementary, model=model,
+        keywords, belief, alpha=alpha, supplementary=supplementary, model=model,
         articles=articles, trained=trained,
     )  # fmt: skip
     content = _packed([("main.py", agent_source().encode()), (agent.TABLES, tables)])
@@ -108,10 +106,8 @@ def write_agent(
 
 def tables_file(
     keywords: KeywordPackage,
-    rates: np.ndarray,
-    weight: np.ndarray,
+    belief: Belief,
     *,
-    shares: Sequence[float] = SHARES,
     alpha: str = "check",
     supplementary: Sequence[str] = (),
     model: str = "",
@@ -124,7 +120,7 @@ def tables_file(
     # What the game takes for one keyword is one row, as in the world that the agent was trained in.
     same = comparison.one_keyword(keywords.keyword_names)
     rows = np.flatnonzero(same == np.arange(len(same)))
-    names, tier = [keywords.keyword_names[row] for row in rows], keywords.tier[rows]
+    names = belief.world.keyword_names
     texts = {
         keywords.keyword_names[row]: keywords.keyword_names[first] for row, first in enumerate(same) if row != first
     }
@@ -137,9 +133,7 @@ def tables_file(
     margin = np.nan_to_num(keywords.package.matrix.signed_margin())[rows] * agent.MARGIN_STEP
     # Away from zero: a margin below a step still has a side; but a tie stays one.
     steps = np.ceil(np.abs(margin))
-    steps = np.where(
-        keywords.answers[rows] == 0, np.minimum(steps, np.ceil(keywords.tie * agent.MARGIN_STEP) - 1), steps
-    )
+    steps = np.where(belief.world.answers == 0, np.minimum(steps, np.ceil(keywords.tie * agent.MARGIN_STEP) - 1), steps)
     margin = (np.sign(margin) * np.maximum(steps, 0)).clip(-127, 127).astype(np.int8)
     shortlist = SHORTLIST if trained is None else trained.shortlist
     words = {
@@ -151,7 +145,7 @@ def tables_file(
         "alpha": alpha,
         "model": model,
         "articles": dict(articles or {}),
-        "first_tier": int(np.searchsorted(tier, 1)),
+        "first_tier": int(np.searchsorted(belief.world.tier, 1)),
         "shortlist": [shortlist.asks, shortlist.guesses, shortlist.focus],
         "reckoning": asdict(reckoning_of(trained)),
     }
@@ -160,23 +154,13 @@ def tables_file(
         "words": np.frombuffer(json.dumps(words, ensure_ascii=False, sort_keys=True).encode(), np.uint8),
         "margin": margin,
         "tie": np.array(keywords.tie),
-        "prior": prior(tier, shares),
-        "rates": np.asarray(rates, np.float64),
-        "weight": np.asarray(weight, np.float32),
+        "prior": belief.prior,
+        "rates": belief.noise.rates,
+        "weight": belief.tables.weight,
         **{f"{agent.NETWORK}{name}": array for name, array in ({} if trained is None else trained.layers).items()},
     }
     np.savez(stream, allow_pickle=False, **arrays)
     return stream.getvalue()
-
-
-def prior(tier: np.ndarray, shares: Sequence[float] = SHARES) -> np.ndarray:
-    """Prior mass of every keyword, float32 [keywords], sums to 1: by tier, all alike within one."""
-    if tier.max() >= len(shares) or min(shares) < 0:
-        raise UserError(f"{tier.max() + 1} tiers need as many shares of 0 or more, not {', '.join(map(str, shares))}")
-    mass = (np.array(shares) / np.maximum(np.bincount(tier, minlength=len(shares)), 1))[tier]
-    if not mass.sum() > 0:
-        raise UserError("no keyword has prior mass with these shares; give one of the first tiers a share above 0")
-    return np.asarray(mass / mass.sum(), np.float32)
 
 
 def _packed(members: Sequence[tuple[str, bytes]]) -> bytes:

@@ -16,13 +16,13 @@ from rich.table import Table
 
 from env.errors import UserError
 from env.flags import SEED, Within
+from env.keywords.belief import Belief
 from env.keywords.comparison import ROUNDS, hits
 from env.keywords.package import KeywordPackage, load_keywords
 from env.keywords.rules import reward
 from env.keywords.world import LARGEST_NOISE, SHARES, world_of
 from export.keywords.agent import HANDSHAKE, PRECEDES, TABLES, Agent, Knowledge, load_knowledge
 from export.keywords.archive import PRIMARY, tables_file
-from export.keywords.command import unknown_noise
 
 Order = Callable[[bool, np.random.Generator], bool]
 """What a partner who said yes to the handshake answers about order, by what is true."""
@@ -91,9 +91,9 @@ def bench_alpha(
 
 def _knowledge(keywords: KeywordPackage, mode: str) -> Knowledge:
     """What the agent file of a package brings along."""
-    rates, weight = unknown_noise(keywords)
+    belief = Belief.untold(world_of(keywords))
     with tempfile.TemporaryDirectory() as folder:
-        content = tables_file(keywords, rates, weight, alpha=mode)
+        content = tables_file(keywords, belief, alpha=mode)
         (Path(folder) / TABLES).write_bytes(content)
         return load_knowledge(folder)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import tyro
 
 from agents.keywords.agent import Agent, load_agent
@@ -17,9 +16,9 @@ from env.errors import UserError
 from env.files import read_bytes
 from env.flags import SHARE
 from env.identification.pools import decode
-from env.keywords.belief import Noise
+from env.keywords.belief import Belief
 from env.keywords.package import KeywordPackage, load_keywords
-from env.keywords.world import SHARES, world_of
+from env.keywords.world import PRIOR_DOUBT, SHARES, world_of
 from export.keywords.archive import PRIMARY, write_agent
 
 SUBMISSION = "submission.tar.gz"
@@ -33,6 +32,8 @@ class Choices:
     """Whether the first question looks for an Alpha, and whether its honesty is tested first."""
     shares: Annotated[tuple[float, ...], SHARE] = SHARES
     """Share of the games whose keyword is in each tier."""
+    doubt: Annotated[float, SHARE] = PRIOR_DOUBT
+    """Share of the games in which that may be wrong, and every tier is as likely."""
     supplementary: Path | None = None
     """Text file of further keywords that only an Alpha can lead to, one a line."""
     model: str = ""
@@ -82,10 +83,8 @@ def _write(keywords: KeywordPackage, out: Path, choices: Choices, trained: Agent
     if (listed := choices.supplementary) is not None:
         more = decode(read_bytes(listed, "the list of keywords"), listed).splitlines()
     texts = {} if choices.articles is None else _articles(choices.articles)
-    rates, weight = unknown_noise(keywords)
     write_agent(
-        out, keywords, rates, weight, shares=choices.shares, alpha=choices.alpha, supplementary=more,
-        model=choices.model, articles=texts, trained=trained,
+        out, keywords, _assumed(keywords, choices), alpha=choices.alpha, supplementary=more, model=choices.model, articles=texts, trained=trained,
     )  # fmt: skip
     first = min(PRIMARY[choices.alpha], len(keywords.keyword_names) + len(keywords.supplementary) + len(more))
     print(
@@ -96,10 +95,11 @@ def _write(keywords: KeywordPackage, out: Path, choices: Choices, trained: Agent
     return 0
 
 
-def unknown_noise(keywords: KeywordPackage) -> tuple[np.ndarray, np.ndarray]:
-    """Ways a partner may err of whom nothing is known: rates [noises, questions] and their weight."""
-    noise = Noise.unknown(world_of(keywords))
-    return noise.rates, noise.weight
+def _assumed(keywords: KeywordPackage, choices: Choices) -> Belief:
+    try:
+        return Belief.untold(world_of(keywords), choices.shares, choices.doubt)
+    except ValueError as error:
+        raise UserError(f"--shares {' '.join(map(str, choices.shares))}: {error}") from None
 
 
 def _articles(path: Path) -> dict[str, str]:

@@ -17,7 +17,7 @@ from agents.keywords.run import KeywordsSettings, load_keywords_run, stored_poli
 from agents.runs import Run, package_place
 from env.errors import UserError
 from env.flags import SEED, Within
-from env.keywords.belief import Belief, Noise
+from env.keywords.belief import Belief
 from env.keywords.rules import reward
 from env.keywords.world import LARGEST_NOISE, World
 
@@ -47,7 +47,7 @@ def evaluate(
         raise UserError("--noise: at least one rate is needed")
     trained, chosen = load_keywords_run(run)
     world = world_for(replace(chosen, package=package_place(chosen.package, package, run)))
-    belief = Belief.of(world, Noise.unknown(world))
+    belief = Belief.untold(world)
     console = Console()
     table = Table(title=f"{run}: games won of {games:,}, in percent", title_justify="left")
     table.add_column("who")

@@ -17,7 +17,7 @@ from agents.runs import package_place
 from env.errors import UserError
 from env.files import read_bytes, write_whole
 from env.identification.pools import decode
-from env.keywords.belief import Belief, Noise
+from env.keywords.belief import Belief
 from env.keywords.comparison import ROUNDS
 from env.keywords.environment import SHORTLIST
 from env.keywords.package import KeywordPackage, load_keywords
@@ -83,7 +83,7 @@ def page(world: World, package: str, trained: Agent | None = None, game: tuple[s
 
 def page_data(world: World, package: str, trained: Agent | None, game: tuple[str, str] | None) -> Mapping[str, object]:
     """What the page holds, ready for JSON: names, the table, what the agent assumes, its network."""
-    belief = Belief.of(world, Noise.unknown(world))
+    belief = Belief.untold(world)
     shortlist = SHORTLIST if trained is None else trained.shortlist
     layers = {} if trained is None else trained.layers
     return {

@@ -16,7 +16,7 @@ from agents.keywords.players import play
 from agents.keywords.run import load_keywords_run, world_for
 from agents.runs import load_run
 from env.errors import UserError
-from env.keywords.belief import Belief, Noise
+from env.keywords.belief import Belief
 from env.keywords.comparison import ROUNDS
 
 FLAGS = [
@@ -74,8 +74,8 @@ def test_a_run_holds_its_agent_which_plays_what_the_evaluation_said(whole: Path)
     assert [(each.steps, each.lessons) for each in record.evaluated] == [(256, 0), (512, 0), (512, 1)]
     world = world_for(chosen)
     rates = np.random.default_rng([0, 1]).uniform(chosen.lowest, chosen.highest, chosen.trials)
-    hidden, answers = world.draw(rates, chosen.trials, 0)
-    agent, belief = load_agent(whole), Belief.of(world, Noise.unknown(world))
+    hidden, answers = world.draw(rates, chosen.trials, 0, world.doubted())
+    agent, belief = load_agent(whole), Belief.untold(world)
     won, _ = play(agent.player(belief), answers, hidden)
     assert 100 * float((won > 0).mean()) == pytest.approx(record.best_score)
     won, _ = play(replace(agent, look_from=ROUNDS + 1).player(belief), answers, hidden)
@@ -152,7 +152,7 @@ def test_evaluate_plays_every_checkpoint_and_belief_in_the_same_games(whole: Pat
     assert list(rows) == ["agent 256", "agent 512", "agent 512+1", "belief"]
     world = world_for(load_keywords_run(whole)[1])
     hidden, answers = world.draw(0.2, 40, 10**6)
-    won, _ = play(load_agent(whole).player(Belief.of(world, Noise.unknown(world))), answers, hidden)
+    won, _ = play(load_agent(whole).player(Belief.untold(world)), answers, hidden)
     assert wilkins.main(asked) == 0
     (best,) = (line for line in capsys.readouterr().out.splitlines() if "│ agent" in line)
     assert f" {100 * (won > 0).mean():.1f} ±" in best.split("│")[3]

@@ -93,3 +93,14 @@ def test_shares_of_tiers_that_are_not_there_are_left_out() -> None:
     hidden, _ = world.draw(0.1, 4000, 0, (0.6, 0.2, 0.1, 0.1))
     assert hidden.max() == 49
     assert abs((hidden < 30).mean() - 0.75) < 0.03
+
+
+def test_a_doubted_prior_is_the_mean_of_the_told_one_and_of_tiers_that_are_all_alike() -> None:
+    world = synthetic_world(0, (30, 20), 8)
+    assert world.doubted((0.6, 0.2, 0.1), 0.0) == pytest.approx((0.75, 0.25))
+    assert world.doubted((0.6, 0.2, 0.1), 0.4) == pytest.approx((0.65, 0.35))
+    assert world.doubted((0.6, 0.2, 0.1), 1.0) == pytest.approx((0.5, 0.5))
+    mixed = 0.6 * world.prior((0.6, 0.2)) + 0.4 * world.prior((0.5, 0.5))
+    np.testing.assert_allclose(world.prior(world.doubted((0.6, 0.2), 0.4)), mixed, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"0 to 1, not 1\.5"):
+        world.doubted(doubt=1.5)

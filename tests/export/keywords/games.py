@@ -12,11 +12,12 @@ import numpy as np
 from env.identification.matrix import Matrix, save_matrix
 from env.identification.pools import digest
 from env.identification.wordform import word_answer
+from env.keywords.belief import Belief
 from env.keywords.comparison import GUESS_LIMIT, QUESTION_LIMIT, ROUNDS, hits, read_answer
 from env.keywords.package import KeywordPackage, load_keywords
+from env.keywords.world import world_of
 from export.keywords.agent import TABLES, Knowledge, load_knowledge
 from export.keywords.archive import tables_file
-from export.keywords.command import unknown_noise
 
 Partner = Callable[[str, str, int], object]
 """Answers (question, keyword, round from 0)."""
@@ -53,8 +54,7 @@ def keyword_package(
 
 def knowledge(package: KeywordPackage, **options: Any) -> Knowledge:
     """What the agent file of the package would know."""
-    rates, weight = unknown_noise(package)
-    content = tables_file(package, rates, weight, **options)
+    content = tables_file(package, Belief.untold(world_of(package)), **options)
     folder = package.package.path / "agent"
     folder.mkdir(exist_ok=True)
     (folder / TABLES).write_bytes(content)

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from env.errors import UserError
+from env.keywords.belief import Belief
 from env.keywords.package import KeywordPackage
+from env.keywords.world import world_of
 from export.keywords import archive
 from export.keywords.agent import Agent, Knowledge
-from export.keywords.command import Choices, unknown_noise, write
+from export.keywords.command import Choices, write
 from tests.export.keywords.games import play
 
 DRIVER = """
@@ -27,9 +29,8 @@ assert not {"torch", "env", "export"} & set(sys.modules), "main.py must stand al
 
 
 def test_the_archive_is_the_same_each_time_and_small(package: KeywordPackage, tmp_path: Path) -> None:
-    rates, weight = unknown_noise(package)
     for name in ("one.tar.gz", "two.tar.gz"):
-        archive.write_agent(tmp_path / name, package, rates, weight)
+        archive.write_agent(tmp_path / name, package, Belief.untold(world_of(package)))
     content = (tmp_path / "one.tar.gz").read_bytes()
     assert content == (tmp_path / "two.tar.gz").read_bytes()
     assert len(content) < archive.LARGEST
@@ -38,8 +39,7 @@ def test_the_archive_is_the_same_each_time_and_small(package: KeywordPackage, tm
 
 
 def test_the_file_alone_plays_what_the_package_plays(package: KeywordPackage, known: Knowledge, tmp_path: Path) -> None:
-    rates, weight = unknown_noise(package)
-    archive.write_agent(tmp_path / "agent.tar.gz", package, rates, weight)
+    archive.write_agent(tmp_path / "agent.tar.gz", package, Belief.untold(world_of(package)))
     with tarfile.open(tmp_path / "agent.tar.gz") as opened:
         opened.extractall(tmp_path)
     observed = []
@@ -79,9 +79,8 @@ def test_what_would_be_too_large_is_refused_and_nothing_is_written(
     package: KeywordPackage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive, "LARGEST", 1000)
-    rates, weight = unknown_noise(package)
     with pytest.raises(UserError, match="more than the 1,000 that may leave"):
-        archive.write_agent(tmp_path / "agent.tar.gz", package, rates, weight)
+        archive.write_agent(tmp_path / "agent.tar.gz", package, Belief.untold(world_of(package)))
     assert not list(tmp_path.iterdir())
 
 

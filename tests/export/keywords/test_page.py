@@ -11,7 +11,7 @@ import pytest
 
 import wilkins
 from agents.keywords.agent import Agent as Trained
-from env.keywords.belief import Belief, Noise
+from env.keywords.belief import Belief
 from env.keywords.package import load_keywords
 from env.keywords.world import world_of
 from export.keywords.player import Player
@@ -36,7 +36,7 @@ def html() -> str:
 
 
 def player_of(trained: Trained | None) -> Player:
-    return beside(Belief.of(WORLD, Noise.unknown(WORLD)), trained, int((WORLD.tier == 0).sum()))
+    return beside(Belief.untold(WORLD), trained, int((WORLD.tier == 0).sum()))
 
 
 def replies(player: Player, keyword: int, answers: np.ndarray) -> tuple[str, list[int], list[int]]:

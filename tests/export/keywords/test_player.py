@@ -135,7 +135,7 @@ def test_the_exported_file_alone_plays_the_games_of_the_trained_agent(run: Path,
     known = unpacked(out, tmp_path)
     assert known.network
     hidden, answers = EMBEDDED.draw(0.1, 12, seed=9)
-    product = load_agent(run).player(Belief.of(EMBEDDED, Noise.unknown(EMBEDDED)))
+    product = load_agent(run).player(Belief.untold(EMBEDDED))
     assert isinstance(product, TrainedPlayer)
     won, seen = play(product, answers, hidden)
     observed, wanted = [], []
