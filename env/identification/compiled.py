@@ -125,11 +125,14 @@ def largest(keys: np.ndarray, least: float, places: np.ndarray) -> int:
 
 
 @compiled()
-def shortlist(gain: np.ndarray, asked: np.ndarray, ask_ids: np.ndarray) -> int:
-    """The most informative questions not asked yet into `ask_ids` (-1 behind them); how many."""
+def shortlist(gain: np.ndarray, asked: np.ndarray, ask_ids: np.ndarray, grains: np.float32 = GRAINS) -> int:
+    """The most informative questions not asked yet into `ask_ids` (-1 behind them), ties by identifier; how many.
+
+    `gain` is compared in `grains` steps a bit.
+    """
     keys = np.empty(gain.size, np.float32)
     for q in range(gain.size):
-        keys[q] = np.float32(np.int32(gain[q] * GRAINS + np.float32(0.5)))
+        keys[q] = np.float32(np.int32(gain[q] * grains + np.float32(0.5)))
         if asked[q]:
             keys[q] = np.float32(-1e9)
     listed = largest(keys, -1e8, ask_ids)

@@ -19,6 +19,7 @@ from env.identification.compiled import (
     compiled,
     describe_listed,
     largest,
+    shortlist,
 )
 
 GRAINS = np.float32(1e3)
@@ -279,15 +280,11 @@ def likeliest_all(tables: Tables, asked: np.ndarray, said: np.ndarray, guessed: 
 @compiled()
 def unasked(gain: np.ndarray, asked: np.ndarray, places: np.ndarray) -> int:
     """The most informative questions not asked yet into `places`, falling, ties by identifier, then -1; how many."""
-    keys = np.empty(gain.size, np.float32)
-    for q in range(gain.size):
-        keys[q] = np.float32(np.int32(np.floor(gain[q] * GRAINS + _HALF)))
+    done = np.zeros(gain.size, np.bool_)
     for t in range(asked.size):
         if asked[t] >= 0:
-            keys[asked[t]] = np.float32(-1e9)
-    listed = largest(keys, -1e8, places)
-    places[listed:] = -1
-    return listed
+            done[asked[t]] = True
+    return shortlist(gain, done, places, GRAINS)
 
 
 @compiled()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents.keywords.bench import Entry, bench_keywords
+from agents.keywords.bench import Against, Entry, bench_keywords
 from agents.keywords.bound import win_bound
 from agents.keywords.players import RandomPlayer, play
 from env.errors import UserError
@@ -36,7 +36,7 @@ def test_a_bench_prints_every_player_goes_on_from_what_was_played_and_names_dama
     monkeypatch.setattr("agents.keywords.bench.SHARES", (0.6, 0.25, 0.15))
     entries = [
         Entry("random", lambda: RandomPlayer(WORLD)),
-        Entry("again", lambda: RandomPlayer(WORLD), ("random",), {0.1: 0.0, "clarity": 1.0}),
+        Entry("again", lambda: RandomPlayer(WORLD), (Against(("random",), {0.1: 0.0, "clarity": 1.0}),)),
     ]
     monkeypatch.setattr("agents.keywords.bench.entries_told", lambda *_: iter(entries))
     monkeypatch.setattr("agents.keywords.bench.entries_prior", lambda *_: iter(()))
