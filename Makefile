@@ -23,7 +23,8 @@ check: .venv/installed-test
 	@if command -v nvidia-smi >/dev/null; then echo "torch: with a GPU, the default index's build"; \
 	elif $(BIN)/pip install --quiet --no-deps --retries 1 --timeout 15 -r torch-cpu.txt 2>.venv/torch.log; \
 	then echo "torch: no GPU, so PyTorch's CPU build"; \
-	else echo "torch: no GPU, but PyTorch's CPU build cannot be reached (.venv/torch.log); the default index's follows, on Linux some gigabytes"; fi
+	else echo "torch: no GPU, but PyTorch's CPU build cannot be reached (.venv/torch.log); the default index's follows, on Linux some gigabytes"; \
+	$(BIN)/pip install --quiet "$$(grep ^torch torch-cpu.txt)"; fi
 	@touch $@
 
 .venv/installed: .venv/torch pyproject.toml
