@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,20 @@ from env.files import whole_file, write_whole
 from tracing.formats import Record
 
 VOCABULARY = 6144
-WIDTH, LAYERS, HEADS = 160, 2, 4
+WIDTH, LAYERS, HEADS = 256, 3, 4
 CONTEXT = 256
-STEP_TOKENS, WINDOW = 512, 128
+STEP_TOKENS, WINDOW = 1024, 128
 """Tokens of a training step and of a window: a model learns more from many small steps than from few large ones."""
 
 ALTERNATIVES = 5
+BATCH_TOKENS = 4096
+"""Tokens whose losses are computed at once."""
+
+TOLD_SECONDS = 20.0
 SAVE_SECONDS = 60.0
 """Between two writings of a training's state."""
 
-TRAINING_TOKENS = 2_000_000
+TRAINING_TOKENS = 3_000_000
 """Tokens seen in training, at most two passes over the corpus."""
 
 
@@ -61,40 +65,38 @@ class Probe:
         loss = np.zeros(tokens, np.float16)
         alternative = np.zeros((tokens, ALTERNATIVES), np.int32)
         alternative_loss = np.zeros((tokens, ALTERNATIVES), np.float16)
-        lengths = [min(len(p) + len(a), CONTEXT) for p, a in zip(prompts, answers, strict=True)]
-        order = np.argsort(lengths, kind="stable")
-        began = time.monotonic()
-        for start in range(0, len(rows), 32):
-            batch = order[start : start + 32]
-            # Longer answers are cut into windows whose first half is context only.
-            work = [piece for index in batch for piece in _windows(prompts[index], answers[index])]
-            width = max((len(ids) for ids, _, _ in work), default=0)
-            if not width:
-                continue
-            table = torch.zeros((len(work), width), dtype=torch.long)
-            for row, (ids, _, _) in enumerate(work):
-                table[row, : len(ids)] = torch.tensor(ids)
-            with torch.inference_mode():
+        windows = [
+            window._replace(target=window.target + int(offset[row]))
+            for row, (prompt, answer) in enumerate(zip(prompts, answers, strict=True))
+            for window in _windows(prompt, answer)
+        ]
+        windows.sort(key=lambda window: len(window.ids))
+        began = told = time.monotonic()
+        done = 0
+        while done < len(windows):
+            batch = windows[done : done + max(1, BATCH_TOKENS // len(windows[done].ids))]
+            done += len(batch)
+            table = torch.zeros((len(batch), len(batch[-1].ids)), dtype=torch.long)
+            for row, window in enumerate(batch):
+                table[row, : len(window.ids)] = torch.tensor(window.ids)
+            scored = [len(window.ids) - window.first for window in batch]
+            rows_of = np.repeat(np.arange(len(batch)), scored)
+            columns = np.concatenate([np.arange(window.first, len(window.ids)) for window in batch])
+            targets = np.concatenate(
+                [window.target + np.arange(count) for window, count in zip(batch, scored, strict=True)]
+            )
+            with torch.inference_mode(), _precision():
                 hidden = self.model.transformer(table).last_hidden_state
-            owners = [index for index in batch for _ in _windows(prompts[index], answers[index])]
-            rows_of, columns, targets = [], [], []
-            for row, ((ids, first, at), owner) in enumerate(zip(work, owners, strict=True)):
-                for column in range(first, len(ids)):
-                    rows_of.append(row)
-                    columns.append(max(column - 1, 0))
-                    targets.append(int(offset[owner]) + at + column - first)
-            if not targets:
-                continue
-            with torch.inference_mode():
-                logits = self.model.lm_head(hidden[rows_of, columns])
+                logits = self.model.lm_head(hidden[rows_of, np.maximum(columns - 1, 0)]).float()
                 normal = torch.logsumexp(logits, dim=-1)
-                actual = torch.tensor([work[r][0][c] for r, c in _actual(work)])
                 best = torch.topk(logits, ALTERNATIVES, dim=-1)
-                loss[targets] = (normal - logits.gather(1, actual[:, None])[:, 0]).numpy().astype(np.float16)
-                alternative[targets] = best.indices.numpy()
-                alternative_loss[targets] = (normal[:, None] - best.values).numpy().astype(np.float16)
-            if start // 32 % 200 == 199:
-                print(f"  losses: {start + 32} of {len(rows)} records, {time.monotonic() - began:.0f} s", flush=True)
+                actual = logits.gather(1, table[rows_of, columns][:, None])[:, 0]
+            loss[targets] = (normal - actual).numpy().astype(np.float16)
+            alternative[targets] = best.indices.numpy()
+            alternative_loss[targets] = (normal[:, None] - best.values).numpy().astype(np.float16)
+            if time.monotonic() - told > TOLD_SECONDS:
+                told = time.monotonic()
+                print(f"  losses: {done} of {len(windows)} answers, {told - began:.0f} s", flush=True)
         with whole_file(path) as stream:
             np.savez(
                 stream,
@@ -106,23 +108,31 @@ class Probe:
             )
 
 
-def _windows(prompt: list[int], answer: list[int]) -> list[tuple[list[int], int, int]]:
-    """(ids, first column that is scored, its place in the answer) pieces of at most CONTEXT ids."""
+class _Window(NamedTuple):
+    """At most CONTEXT ids, of which those from `first` on are scored; `target` is the first one's place among the losses."""
+
+    ids: list[int]
+    first: int
+    target: int
+
+
+def _windows(prompt: list[int], answer: list[int]) -> Iterable[_Window]:
+    """Prompt and answer; longer ones in windows whose first half is context only. Targets count from the answer's begin."""
     whole = prompt + answer
-    pieces = []
     first = len(prompt)
     while first < len(whole):
         begin = 0 if first == len(prompt) and len(whole) <= CONTEXT else max(0, first - CONTEXT // 2)
         end = min(begin + CONTEXT, len(whole))
-        pieces.append((whole[begin:end], first - begin, first - len(prompt)))
+        yield _Window(whole[begin:end], first - begin, first - len(prompt))
         first = end
-    return pieces
 
 
-def _actual(work: list[tuple[list[int], int, int]]) -> Iterable[tuple[int, int]]:
-    for row, (ids, first, _) in enumerate(work):
-        for column in range(first, len(ids)):
-            yield row, column
+def _precision() -> Any:
+    """Products of bfloat16 where the processor has them: 2 to 5 times as fast, and exact enough for a small model."""
+    import torch
+
+    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return torch.autocast("cpu", torch.bfloat16, enabled=bool(known.get("avx512_bf16") or known.get("amx_bf16")))
 
 
 def load(folder: Path) -> Probe:
@@ -213,7 +223,8 @@ def fit(
     for step in range(first, steps):
         chosen = order[step * batch : (step + 1) * batch]
         table = torch.from_numpy(np.stack([stream[s : s + width] for s in chosen]).astype(np.int64))
-        loss = model(table, labels=table).loss
+        with _precision():
+            loss = model(table, labels=table).loss
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
