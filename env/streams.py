@@ -108,12 +108,8 @@ def _outlet(descriptor: int, stream: Any) -> tuple[Outlet, io.TextIOWrapper]:
     codecs.register_error("wilkins", _replaced)
     outlet = Outlet(descriptor, "wb", closefd=False)
     encoding = "utf-8" if stream is None else stream.encoding
-    return outlet, io.TextIOWrapper(
-        io.BufferedWriter(outlet),
-        encoding=encoding,
-        errors="wilkins",
-        line_buffering=descriptor == 2 or outlet.isatty(),
-    )
+    # Line by line into a file or a pipe, too: who reads a log of long work sees how far it is.
+    return outlet, io.TextIOWrapper(io.BufferedWriter(outlet), encoding=encoding, errors="wilkins", line_buffering=True)
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:

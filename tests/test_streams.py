@@ -122,3 +122,14 @@ def test_a_failure_is_told_of_the_file_that_failed(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write /other/file: No space"), whole_file(tmp_path / "mine"):
         raise OSError(28, "No space left on device", "/other/file")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_holds_each_line_as_soon_as_it_is_printed(tmp_path: Path) -> None:
+    log, waiting = tmp_path / "log", tmp_path / "go"
+    os.mkfifo(waiting)
+    code = f"import env.streams\nwith env.streams.guarded():\n    print('begun')\n    open({str(waiting)!r}).read()"
+    with log.open("w") as stream:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=stream, cwd=Path(wilkins.__file__).parent)
+    with waiting.open("w"):  # opens once the other side has printed and reads
+        assert log.read_text() == "begun\n"
+    assert process.wait(60) == 0
