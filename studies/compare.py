@@ -175,14 +175,17 @@ def _names(runs: Sequence[Path]) -> list[str]:
 
 
 def _table(names: Sequence[str], tables: Mapping[str, Sequence[Comparison]], draws: int) -> Table:
-    """A section for each condition, a row for each entry."""
-    table = Table(title=f"{draws} draws of each condition, the same for all; 95 % intervals")
+    """A section for each condition, a row for each entry; a single condition stands in the title."""
+    single = next(iter(tables)) if len(tables) == 1 else None
+    what = f"{draws} draws of each condition" if single is None else f"{single}, {draws} draws"
+    table = Table(title=f"{what}, the same for all; 95 % intervals")
     table.add_column("run", overflow="fold")
     for column in ("interquartile mean", "above the first", "improvement"):
         table.add_column(column, justify="right", no_wrap=True)
     for condition, rows in tables.items():
-        table.add_section()
-        table.add_row(condition)
+        if single is None:
+            table.add_section()
+            table.add_row(condition)
         for place, (name, row) in enumerate(zip(names, rows, strict=True)):
             against = (row.gain.told(sign="+"), row.improvement.told()) if place else ("", "")
             table.add_row(name, row.mean.told(), *against)
