@@ -56,7 +56,7 @@ def show_agents(scores: Sequence[AgentScore], hidden: Candidates, assumed: Assum
     values = [each.rows[1].score for each in scores]
     low, high = min(values), max(values)
     if len(scores) > 1:
-        table.add_column(f"{low:.2f} to {high:.2f}")
+        table.add_column(f"{assumed}: {low:.2f} to {high:.2f}")
     for each in scores:
         walked, mean, _, ahead = each.rows
         cells = [f"{walked.score:.2f}", f"{mean.score:.2f}", f"{mean.solved:.1%}", f"{mean.calls:.2f}"]
