@@ -216,7 +216,9 @@ def _overview(words: Sequence[str]) -> int:
         return 0
     asked = " ".join(words[:2])
     near = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
-    near = near or difflib.get_close_matches(asked, COMMANDS) or difflib.get_close_matches(words[0], COMMANDS)
+    first = {name.split()[0] for name in COMMANDS}
+    alone = [name for name in difflib.get_close_matches(words[0], first) if name in COMMANDS]
+    near = near or alone or difflib.get_close_matches(asked, COMMANDS)
     print(f"wilkins: unknown command {asked[:80]!r}; one of: {', '.join(near or COMMANDS)}", file=sys.stderr)
     return 2
 

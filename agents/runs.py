@@ -160,7 +160,9 @@ def load_run(folder: Path, game: str | None = None) -> Run:
     except (ValueError, TypeError, KeyError, RecursionError):
         raise UserError(f"{folder / CONFIG}: not the configuration of a run; train again or restore the file") from None
     if game is not None and played != game:
-        raise UserError(f"{folder}: a run of the game {played[:40]!r}, not of {game!r}")
+        raise UserError(
+            f"{folder}: a run of the game {played[:40]!r}, not of {game!r}; evaluate and export take runs of every game"
+        )
     return Run(folder, config)
 
 

@@ -40,6 +40,7 @@ def test_help_without_a_whole_command_is_the_overview(words: list[str], capsys: 
     ("words", "message"),
     [
         (["trian"], r"unknown command 'trian'; one of: train\n"),
+        (["evalute", "runs/first"], r"unknown command 'evalute runs/first'; one of: evaluate, validate\n"),
         (["import-matrx", "t.csv"], r"unknown command 'import-matrx t.csv'; one of: import-matrix\n"),
         (
             ["oracle"],

@@ -71,7 +71,8 @@ def import_matrix(
             said = _fill(table, folder, reading, force, missing_rate)
         made = load_package(package)
         said.append(
-            f"{package}: new, dev.csv has {len(made.dev)} animals, test1.csv {len(made.test1)}, {len(made.hidden)} are hidden"
+            f"{package}: new, dev.csv has {len(made.dev)} animals, test1.csv {len(made.test1)}, {len(made.hidden)} are "
+            "hidden; train with --candidates all to name any of them"
         )
     for line in said:
         print(line)

@@ -211,7 +211,7 @@ def load_package(path: Path | str | None = None, *, matrix: bool = True) -> Pack
     folder = EMBEDDED if path is None else Path(path)
     if not folder.is_dir():
         raise UserError(
-            f"no package folder {folder}; a package holds animals_pool.txt, questions_pool.txt, dev.csv, test1.csv "
+            f"no package folder {folder}; a package holds animals_pool.txt (or keywords_pool.txt), questions_pool.txt, dev.csv, test1.csv "
             "('wilkins import-matrix TABLE --new --package DIR' makes one of a table)"
         )
     animals, questions = read_pools(folder)

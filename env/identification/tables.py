@@ -20,8 +20,25 @@ from env.identification.encoding import Reading, margins
 from env.identification.matrix import Matrix, load_matrix, read_npy, read_npz, single
 from env.identification.pools import Pool, decode
 
-YES = ("yes", "y", "true", "t", "wahr", "vrai", "verdadero", "vero", "adevărat")
-NO = ("no", "n", "false", "f", "falsch", "faux", "falso", "fals")
+YES = (
+    "yes",
+    "y",
+    "true",
+    "t",
+    "ja",
+    "wahr",
+    "oui",
+    "vrai",
+    "sí",
+    "si",
+    "sì",
+    "verdadero",
+    "vero",
+    "sim",
+    "da",
+    "adevărat",
+)
+NO = ("no", "n", "false", "f", "nein", "falsch", "non", "faux", "falso", "não", "nu", "fals")
 """What R, pandas and spreadsheets write for the two answers, some of them in the language of their user."""
 TIE = ("tie", "either", "maybe", "unsure")
 """An answer that goes either way: a margin of zero."""
@@ -131,7 +148,16 @@ def names_of_table(path: Path, reading: Reading = Reading()) -> tuple[list[str],
                 f"{path}: no {what} to make a pool of"
                 + (f": {unnamed[:40]!r} is no name" if unnamed is not None else "")
             )
-    _leave_out(grid, _dropped(grid, reading) | {place for place in range(grid.width) if _is_text(grid, place, reading)})
+    _leave_out(grid, _dropped(grid, reading))
+    words = [place for place in range(grid.width) if _is_text(grid, place, reading)]
+    for place in words:
+        held = sorted({row[place].strip() for row in grid.cells} - set(MISSING))
+        if len(held) == 2:  # more are a class or a remark
+            raise UserError(
+                f"{path}: column {(grid.columns or [])[place][:60]!r} holds only {held[0][:40]!r} and {held[1][:40]!r}: "
+                "answers? say which with --yes and --no, or leave it out with --drop-column"
+            )
+    _leave_out(grid, set(words))
     animals, questions = ([name.strip().lower() for name in names or []] for names in (grid.rows, grid.columns))
     if not questions:
         raise UserError(f"{path}: no column of answers")
@@ -211,7 +237,7 @@ def _rows(path: Path, raw: bytes, wanted: int | None = None) -> tuple[list[list[
         even = len(widths) <= 1 or (len(widths) == 2 and _lacks_a_corner(found[separator]))
         width = max(widths, default=0)
         off = -width if wanted is None else min(abs(width - wanted), abs(width - wanted + 1))
-        return (not even or (width == 1 and wanted != 2), off, list(_SEPARATORS).index(separator))
+        return (not even or width == 1, off, list(_SEPARATORS).index(separator))
 
     if not found:
         raise UserError(problem)

@@ -452,9 +452,13 @@ def test_a_table_with_holes_is_played_to_the_end(tmp_path: Path, capsys: pytest.
     [
         ("animal,has fur,can fly,class\nOtter,1,0,mammal\nheron,0,1,bird\ntrout,0,0,fish\nbat,1,1,mammal\n", []),
         ("name;has fur;can fly;legs\notter;Y;N;4\nheron;N;Y;2\ntrout;N;N;0\nbat;Y;Y;2\n", ["--drop-column", "legs"]),
+        (
+            "Tier;has fur;can fly;Biotop\notter;ja;nein;See\nheron;nein;ja;Ufer\ntrout;nein;nein;See\nbat;ja;ja;Wald\n",
+            [],
+        ),
         ("has fur\tcan fly\notter\tT\tF\nheron\tF\tT\ntrout\tF\tF\nbat\tT\tT\n", []),
     ],
-    ids=["class", "semicolons", "R"],
+    ids=["class", "semicolons", "german", "R"],
 )
 def test_a_package_is_made_of_a_table_alone(
     table: str, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -482,6 +486,11 @@ def test_a_package_is_made_of_a_table_alone(
         ("t.csv", "has fur,can fly\n1,0\n0,1\n1,1\n", "no first column of animals.*'1' is no name"),
         ("t.csv", "a,fur,fur\notter,1,0\nheron,0,1\ntrout,0,0\n", "more than one column named 'fur'"),
         ("t.csv", "a,fur\notter,1\nheron,0\n", "at least 3 animals"),
+        (
+            "t.csv",
+            "a,fur\notter,oben\nheron,unten\ntrout,unten\n",
+            "'fur' holds only 'oben' and 'unten'.*--yes and --no",
+        ),
         ("t.csv", "a,class\notter,x\nheron,y\ntrout,z\n", "no column of answers"),
         ("t.csv", "a,fur,legs\notter,1,4\nheron,0,2\ntrout,0,0\n", "'legs'"),
         ("t.npy", "", "give a table with a header row"),
