@@ -130,7 +130,7 @@ def read_table(
 def names_of_table(path: Path, reading: Reading = Reading()) -> tuple[list[str], list[str]]:
     """Animals and questions that a table names, normalised: its index column and its header without what is no question.
 
-    Raises UserError for a table that names neither, and for a repeated question.
+    Raises UserError for a table that names neither, and for a repeated animal or question.
     """
     kind = path.suffix.lower()
     if kind not in NAMED:
@@ -161,11 +161,10 @@ def names_of_table(path: Path, reading: Reading = Reading()) -> tuple[list[str],
     animals, questions = ([name.strip().lower() for name in names or []] for names in (grid.rows, grid.columns))
     if not questions:
         raise UserError(f"{path}: no column of answers")
-    repeated = next((name for name, count in Counter(questions).items() if count > 1), None)
-    if repeated is not None:
-        raise UserError(
-            f"{path}: more than one column named {repeated!r}; rename one, or leave it out by --drop-column"
-        )
+    for axis, names, or_else in (("row", animals, ""), ("column", questions, ", or leave it out by --drop-column")):
+        repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+        if repeated is not None:
+            raise UserError(f"{path}: more than one {axis} named {repeated[:60]!r}; rename one{or_else}")
     return animals, questions
 
 

@@ -485,6 +485,7 @@ def test_a_package_is_made_of_a_table_alone(
         ("t.csv", "1,0\n0,1\n1,1\n", "no header row of questions.*'0' is no name"),
         ("t.csv", "has fur,can fly\n1,0\n0,1\n1,1\n", "no first column of animals.*'1' is no name"),
         ("t.csv", "a,fur,fur\notter,1,0\nheron,0,1\ntrout,0,0\n", "more than one column named 'fur'"),
+        ("t.csv", "a,fur\nfox,1\nheron,0\nfox,0\ntrout,0\n", "more than one row named 'fox'"),
         ("t.csv", "a,fur\notter,1\nheron,0\n", "at least 3 animals"),
         (
             "t.csv",
