@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+
 .PHONY: train test check clean
 
 train: .venv/installed
@@ -18,13 +19,8 @@ check: .venv/installed-test
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# A machine without a GPU gets PyTorch's own CPU build, and goes on without it where that cannot be reached.
-.venv/torch: .venv/bin/python torch-cpu.txt
-	@if command -v nvidia-smi >/dev/null; then echo "torch: with a GPU, the default index's build"; \
-	elif $(BIN)/pip install --quiet --no-deps --retries 1 --timeout 15 -r torch-cpu.txt 2>.venv/torch.log; \
-	then echo "torch: no GPU, so PyTorch's CPU build"; \
-	else echo "torch: no GPU, but PyTorch's CPU build cannot be reached (.venv/torch.log); the default index's follows, on Linux some gigabytes"; \
-	$(BIN)/pip install --quiet "$$(grep ^torch torch-cpu.txt)"; fi
+.venv/torch: .venv/bin/python torch-cpu.txt .ci/torch
+	@.ci/torch $(abspath $(BIN))/pip .venv/torch.log
 	@touch $@
 
 .venv/installed: .venv/torch pyproject.toml

@@ -23,6 +23,9 @@ ANSWER_SECONDS = 5.0
 HEALTH_SECONDS = 20.0
 """And answer as Ray does within this one, the start of Ray's own check included."""
 
+LOOK_SECONDS = 5.0
+"""Time between two looks for nodes that have joined."""
+
 TOKEN_MODE = "RAY_AUTH_MODE"
 """Ray's variable that says whether it shows a token."""
 

@@ -102,9 +102,11 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
         except OSError:
             continue
         try:
-            if _hold(descriptor) and path.is_dir():
+            if not _hold(descriptor):
+                continue
+            if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
-            elif _hold(descriptor):
+            else:
                 path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)

@@ -105,15 +105,11 @@ class Keywords:
         lessons = []
         for place, rate in enumerate((None, *TOLD)):
             with status("looking ahead, noise unknown" if rate is None else f"looking ahead, noise {rate:g}"):
-                told = (
-                    None
-                    if rate is None
-                    else Belief.of(self.table, Noise.flat(rate, len(self.table.clarity)), self.shares)
-                )
+                belief = self.belief
+                if rate is not None:
+                    belief = Belief.of(self.table, Noise.flat(rate, len(self.table.clarity)), self.shares)
                 hidden, answers = self._games(self.choices.lesson_games, 1 + seed * 10 + place, rate)
-                lessons.append(
-                    lesson(told or self.belief, hidden, answers, self.choices.shortlist, self.choices.look_from)
-                )
+                lessons.append(lesson(belief, hidden, answers, self.choices.shortlist, self.choices.look_from))
         with status("learning"):
             return teach(policy, lessons, seed)
 

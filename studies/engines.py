@@ -26,15 +26,12 @@ from agents import trainer
 from agents.runs import CONFIG
 from agents.trainer import Game, Settings
 from env import streams
-from env.cluster import Node, address_of, joined, last_words, nodes
+from env.cluster import LOOK_SECONDS, Node, address_of, joined, last_words, nodes
 from env.errors import UserError, first_line
 from env.files import sole_writer, write_whole
 
 STOP_SECONDS = 60.0
 """Time that a training has to save and end when it is asked to."""
-
-LOOK_SECONDS = 5.0
-"""Time between two looks for nodes that have joined."""
 
 EXTRAS = "scale"
 """What must be installed on every node."""

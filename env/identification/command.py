@@ -63,12 +63,12 @@ def import_matrix(
         raise UserError("say which package gets the matrix: --package DIR")
     reading = Reading(encoding, yes, no, missing, threshold, drop_column)
     if not new:
-        said = _fill(table, package, reading, force, missing_rate)
+        said = _fill(table, package, package, reading, force, missing_rate)
     else:
         with whole_folder(package) as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore", PackageWarning)  # they are said of the finished folder, below
             write_pools(folder, *names_of_table(table, reading), seed=0)
-            said = _fill(table, folder, reading, force, missing_rate)
+            said = _fill(table, folder, package, reading, force, missing_rate)
         made = load_package(package)
         said.append(
             f"{package}: new, dev.csv has {len(made.dev)} animals, test1.csv {len(made.test1)}, {len(made.hidden)} are "
@@ -78,10 +78,12 @@ def import_matrix(
         print(line)
 
 
-def _fill(table: Path, package: Path, reading: Reading, force: bool, missing_rate: float | None) -> list[str]:
-    """Write the package's matrix.npz from `table`; returns what there is to say of it."""
-    pools = load_package(package, matrix=False)
-    target = package / "matrix.npz"
+def _fill(
+    table: Path, folder: Path, package: Path, reading: Reading, force: bool, missing_rate: float | None
+) -> list[str]:
+    """Write matrix.npz from `table` into `folder`, which is or becomes `package`; returns what there is to say of it."""
+    pools = load_package(folder, matrix=False)
+    target = folder / "matrix.npz"
     if target.exists() and not force:
         raise UserError(f"{target} exists already; give --force to replace it")
     if missing_rate is not None and pools.kind == "keywords":
@@ -103,13 +105,13 @@ def _fill(table: Path, package: Path, reading: Reading, force: bool, missing_rat
         said.append(
             f"{table}: {len(computed)} questions about the word computed; {other} answers of the table were others"
         )
-    said.append(f"matrix.npz: {_summary(matrix, pools.kind)}")
+    said.append(f"{package / target.name}: {_summary(matrix, pools.kind)}")
     holes = int((~matrix.measured).sum())
     if holes:
         taken = "how often the question is answered yes" if missing_rate is None else f"{missing_rate:g}"
         if pools.kind == "keywords":
             taken = "0.5"
-        said.append(f"matrix.npz: {holes:,} missing answers may go either way, P(yes) = {taken}")
+        said.append(f"{package / target.name}: {holes:,} missing answers may go either way, P(yes) = {taken}")
     return said
 
 

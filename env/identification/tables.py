@@ -139,8 +139,7 @@ def names_of_table(path: Path, reading: Reading = Reading()) -> tuple[list[str],
     if kind in FRAMES:
         grid = _frame(path, raw, kind)
     else:
-        rows, _ = _rows(path, raw)
-        grid = _Grid(path, [row[1:] for row in rows[1:]], [row[0] for row in rows[1:]], rows[0][1:], 2)
+        grid = _labelled(path, _rows(path, raw)[0])
     for what, names in (("header row of questions", grid.columns or []), ("first column of animals", grid.rows or [])):
         unnamed = next((name for name in names if _is_value(name)), None)
         if not names or unnamed is not None:
@@ -151,7 +150,7 @@ def names_of_table(path: Path, reading: Reading = Reading()) -> tuple[list[str],
     _leave_out(grid, _dropped(grid, reading))
     words = [place for place in range(grid.width) if _is_text(grid, place, reading)]
     for place in words:
-        held = sorted({row[place].strip() for row in grid.cells} - set(MISSING))
+        held = sorted({row[place].strip() for row in grid.cells if row[place].strip().lower() not in _MISSING})
         if len(held) == 2:  # more are a class or a remark
             raise UserError(
                 f"{path}: column {(grid.columns or [])[place][:60]!r} holds only {held[0][:40]!r} and {held[1][:40]!r}: "
@@ -329,6 +328,11 @@ def _frame(path: Path, raw: bytes, kind: str) -> _Grid:
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     if len(rows) < 2:
         raise UserError(f"{path}: the table is empty")
+    return _labelled(path, rows)
+
+
+def _labelled(path: Path, rows: list[list[str]]) -> _Grid:
+    """Rows of which the first holds the names of the columns, and the first cell of each other one its own."""
     return _Grid(path, [row[1:] for row in rows[1:]], [row[0] for row in rows[1:]], rows[0][1:], 2)
 
 
@@ -398,6 +402,8 @@ def _dropped(grid: _Grid, reading: Reading) -> set[int]:
 
 def _leave_out(grid: _Grid, places: set[int]) -> None:
     """Take these columns out of the grid."""
+    if not places:
+        return
     keep = [place for place in range(grid.width) if place not in places]
     grid.cells = [[row[place] for place in keep] for row in grid.cells]
     if grid.columns is not None:

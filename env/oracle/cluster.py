@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import TaskID
 
-from env.cluster import Node, joined, last_words, nodes
+from env.cluster import LOOK_SECONDS, Node, joined, last_words, nodes
 from env.errors import UserError, first_line
 from env.oracle.engine import Meter, Numerics, grouped, lacking, metered, open_oracle
 from env.oracle.journal import Journal, Row, Wanted
@@ -32,9 +32,6 @@ AHEAD = 2
 
 TRIES = 3
 """Times that a worker may end before its first row, and that a group may end its worker, before that is given up."""
-
-LOOK_SECONDS = 5.0
-"""Time between two looks for nodes that have joined."""
 
 EXTRAS = "oracle,scale"
 """What must be installed on every node."""

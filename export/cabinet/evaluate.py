@@ -26,7 +26,7 @@ from env.identification.package import AnswerModel, Candidates
 from env.identification.tables import read_table
 from export.cabinet.graph import GUESS, Graph, read_graph
 from export.cabinet.record import POLICY, recorded, sourced, spoken, world_of
-from export.cabinet.score import POINTS, Outcome, call_distribution, cut_gain, expected, walk
+from export.cabinet.score import POINTS, Outcome, expected, followed, walk
 
 FINAL, LIVE = 96, 32
 """Animals that a platform draws for its final and for its live score."""
@@ -70,7 +70,7 @@ class Projection:
 class Loss:
     """The distance from the limit to the expected score in points, split into parts that add up to it.
 
-    With every stop and null edge continued by the best chain of guesses (`cut_gain`), a graph scores C0 on
+    With every stop and null edge continued by the best chain of guesses (`Followed.gain`), a graph scores C0 on
     the matrix itself and CE in expectation; without that continuation it scores E.
     """
 
@@ -123,7 +123,7 @@ def row(split: str, answers: str, outcome: Outcome, candidates: int, sampled: bo
 def projection(solved_on: np.ndarray, rounds: int, seed: int = 0) -> Projection:
     """Mean and spread of the score of `rounds` animals, drawn without repetition, on one drawn platform.
 
-    `solved_on` is float64 [animals, BUDGET + 1] as `call_distribution` gives it. A platform's noise is
+    `solved_on` is float64 [animals, BUDGET + 1] as `followed` gives it. A platform's noise is
     independent between animals, so drawing each round's end from its exact distribution is
     drawing a platform and walking it. With `rounds` equal to all animals only the platform is drawn.
     """
@@ -156,10 +156,9 @@ def loss(graph: Graph, hidden: Candidates, assumed: Assumed) -> Loss:
 
 def _with_chains(graph: Graph, hidden: Candidates, assumed: Assumed) -> tuple[float, float]:
     """Expected score x100, as the graph is and with every stop continued by the best chain of guesses."""
-    p_yes = assumed.p_yes(hidden.margin, hidden.missing)
-    solved_on, _ = call_distribution(graph, p_yes, hidden.ids)
-    plain = 100 * float((solved_on @ POINTS).mean())
-    return plain, plain + 100 * cut_gain(graph, p_yes, hidden.ids) / len(hidden)
+    found = followed(graph, assumed.p_yes(hidden.margin, hidden.missing), hidden.ids)
+    plain = 100 * float((found.solved_on @ POINTS).mean())
+    return plain, plain + 100 * found.gain / len(hidden)
 
 
 def walked(graph: Graph, hidden: Candidates) -> Outcome:
@@ -177,7 +176,7 @@ def measure(graph: Graph, hidden: Candidates, assumed: Assumed, frozen: Matrix |
     """
     animals, split = hidden.ids, hidden.choice
     unnamed = require_named(graph, hidden)
-    solved_on, calls = call_distribution(graph, assumed.p_yes(hidden.margin, hidden.missing), animals)
+    solved_on, calls, _, _ = followed(graph, assumed.p_yes(hidden.margin, hidden.missing), animals)
     mean = Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)
     rows = [
         row(split, "matrix, noise 0", walked(graph, hidden), len(animals)),

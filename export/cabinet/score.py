@@ -59,60 +59,40 @@ def expected(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> Outcome:
     questions are independent; a question met again is answered as before. No sampling; the only
     error besides rounding is `NEGLIGIBLE` paths, at most 1e-12 of an animal's probability.
     """
-    solved_on, calls = call_distribution(graph, p_yes, animals)
-    return Outcome(solved_on[:, 1:].sum(axis=1), calls, solved_on @ POINTS)
+    found = followed(graph, p_yes, animals)
+    return Outcome(found.solved_on[:, 1:].sum(axis=1), found.calls, found.solved_on @ POINTS)
 
 
-def call_distribution(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of a right guess on each call, float64 [n, BUDGET + 1], and expected calls, float64 [n].
+class Followed(NamedTuple):
+    """What comes of every path that rounds can take; see `followed`."""
 
-    Column 0 is the probability that the round is not solved. Arguments as in `expected`.
+    solved_on: np.ndarray
+    """Probability of a right guess on each call, float64 [n, BUDGET + 1]; column 0 is that the round is not solved."""
+    calls: np.ndarray
+    """Expected calls, float64 [n]."""
+    reached: np.ndarray
+    """Mean number of times that a round comes to each node, float64 [nodes]; more than 1 only on a cycle."""
+    gain: float
+    """What guessing on at every stop would add to the expected score, summed over the animals.
+
+    A path that stops with calls left is continued by guesses in descending probability of having come there, all animals
+    equally likely beforehand: the best that guesses alone can do.
     """
-    found = _followed(graph, p_yes, animals)
-    found.solved_on[:, 0] = 1.0 - found.solved_on[:, 1:].sum(axis=1)
-    return found.solved_on, found.calls
 
 
-def reach(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> np.ndarray:
-    """Mean number of times that a round on one of `animals` comes to each node, float64 [nodes].
-
-    A probability, except for a node on a cycle, which a round may come to more than once.
-    """
-    return _followed(graph, p_yes, animals).reached[:-1] / len(animals)
-
-
-def cut_gain(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> float:
-    """What guessing on at every stop would add to the expected score, summed over `animals`.
-
-    A path that stops with calls left is continued by guesses in descending probability of having come
-    there, all of `animals` equally likely beforehand: the best that guesses alone can do.
-    """
-    return _followed(graph, p_yes, animals).gain
+def followed(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> Followed:
+    """Follow every path that rounds on `animals` can take. Arguments as in `expected`."""
+    kind, value, yes, no = (part.astype(np.int64) for part in _with_null(graph))
+    by_question = np.ascontiguousarray(np.asarray(p_yes, np.float64).T)
+    ids = np.ascontiguousarray(animals, np.int64)
+    solved_on, calls, reached, gain = _follow(kind, value, yes, no, graph.root, by_question, ids, POINTS)
+    solved_on[:, 0] = 1.0 - solved_on[:, 1:].sum(axis=1)
+    return Followed(solved_on, calls, reached[:-1] / len(animals), gain)
 
 
 def _with_null(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The graph's arrays with one more node, so that index -1, a null edge, is a stop."""
     return np.append(graph.kind, STOP), np.append(graph.value, 0), np.append(graph.yes, -1), np.append(graph.no, -1)
-
-
-class _Followed(NamedTuple):
-    """What `_follow` finds."""
-
-    solved_on: np.ndarray
-    """Probability of a right guess on each call, float64 [n, BUDGET + 1]; column 0 is left at zero."""
-    calls: np.ndarray
-    """Expected calls, float64 [n]."""
-    reached: np.ndarray
-    """Expected visits, summed over the animals, float64 [nodes + 1]; the last is the null edge."""
-    gain: float
-    """See `cut_gain`."""
-
-
-def _followed(graph: Graph, p_yes: np.ndarray, animals: np.ndarray) -> _Followed:
-    kind, value, yes, no = (part.astype(np.int64) for part in _with_null(graph))
-    by_question = np.ascontiguousarray(np.asarray(p_yes, np.float64).T)
-    ids = np.ascontiguousarray(animals, np.int64)
-    return _Followed(*_follow(kind, value, yes, no, graph.root, by_question, ids, POINTS))
 
 
 @compiled()
@@ -126,7 +106,10 @@ def _follow(
     animals: np.ndarray,
     points: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Follow every path that a round can take, depth first; returns what `_Followed` holds.
+    """Follow every path that a round can take, depth first.
+
+    Returns `Followed.solved_on` but for its column 0, the calls, visits summed over the animals (the last node is the
+    null edge), and the gain.
 
     A path carries the animals that may be on it and their probabilities of having taken it, so the work is the number
     of states times their support. A call makes at most two paths of one, so any graph, however its nodes are shared or

@@ -73,29 +73,11 @@ def _taken_apart(module: ModuleType) -> tuple[set[str], str]:
     return imports, body.strip() + "\n"
 
 
-def write_agent(
-    path: Path,
-    keywords: KeywordPackage,
-    belief: Belief,
-    *,
-    alpha: str = "check",
-    supplementary: Sequence[str] = (),
-    model: str = "",
-    articles: Mapping[str, str] | None = None,
-    trained: Agent | None = None,
-) -> None:
-    """Write `submission.tar.gz`.
+def write_agent(path: Path, tables: bytes) -> None:
+    """Write `submission.tar.gz` with these tables (see `tables_file`).
 
-    `belief` is what the agent assumes of the package's world: how a partner may err, how likely each keyword is.
-    Primary for an Alpha are the first keywords of the package as far as `PRIMARY` allows, supplementary all others:
-    those of the table that were left over, the package's, and `supplementary`. A `trained`
-    agent decides where there is one: see `player.Player`. Raises UserError where the file would be too large or cannot
-    be written.
+    Raises UserError where the file would be too large or cannot be written.
     """
-    tables = tables_file(
-        keywords, belief, alpha=alpha, supplementary=supplementary, model=model,
-        articles=articles, trained=trained,
-    )  # fmt: skip
     content = _packed([("main.py", agent_source().encode()), (agent.TABLES, tables)])
     if len(content) > LARGEST:
         raise UserError(
@@ -114,7 +96,13 @@ def tables_file(
     articles: Mapping[str, str] | None = None,
     trained: Agent | None = None,
 ) -> bytes:
-    """Content of `tables.npz`; see `write_agent`."""
+    """Content of `tables.npz`.
+
+    `belief` is what the agent assumes of the package's world: how a partner may err, how likely each keyword is.
+    Primary for an Alpha are the first keywords of the package as far as `PRIMARY` allows, supplementary all others:
+    those of the table that were left over, the package's, and `supplementary`. A `trained` agent decides where there is
+    one: see `player.Player`. Raises UserError for an `alpha` that is none.
+    """
     if alpha not in PRIMARY:
         raise UserError(f"--alpha {alpha!r}; choose one of {', '.join(PRIMARY)}")
     # What the game takes for one keyword is one row, as in the world that the agent was trained in.

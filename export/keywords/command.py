@@ -19,7 +19,7 @@ from env.identification.pools import decode
 from env.keywords.belief import Belief
 from env.keywords.package import KeywordPackage, load_keywords
 from env.keywords.world import PRIOR_DOUBT, SHARES, world_of
-from export.keywords.archive import PRIMARY, write_agent
+from export.keywords.archive import PRIMARY, tables_file, write_agent
 
 SUBMISSION = "submission.tar.gz"
 
@@ -83,9 +83,16 @@ def _write(keywords: KeywordPackage, out: Path, choices: Choices, trained: Agent
     if (listed := choices.supplementary) is not None:
         more = decode(read_bytes(listed, "the list of keywords"), listed).splitlines()
     texts = {} if choices.articles is None else _articles(choices.articles)
-    write_agent(
-        out, keywords, _assumed(keywords, choices), alpha=choices.alpha, supplementary=more, model=choices.model, articles=texts, trained=trained,
-    )  # fmt: skip
+    tables = tables_file(
+        keywords,
+        _assumed(keywords, choices),
+        alpha=choices.alpha,
+        supplementary=more,
+        model=choices.model,
+        articles=texts,
+        trained=trained,
+    )
+    write_agent(out, tables)
     first = min(PRIMARY[choices.alpha], len(keywords.keyword_names) + len(keywords.supplementary) + len(more))
     print(
         f"{out}: {out.stat().st_size:,} bytes; {'belief alone' if trained is None else f'agent {trained.label}'}; "

@@ -22,6 +22,7 @@ from agents.runs import CHECKPOINTS, load_run
 from env.errors import UserError
 from studies import engines
 from studies.engines import Task, train_there
+from tests.processes import processes
 
 optuna = pytest.importorskip("optuna", reason="needs wilkins[scale]")
 ray = pytest.importorskip("ray", reason="needs wilkins[scale]")
@@ -83,15 +84,7 @@ def scores(runs: Path) -> dict[int, list[float]]:
 
 
 def tasks_running() -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            told = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if told.startswith(b"ray::train_there") or b"ray::odd" in told:
-            found.append(int(folder.name))
-    return found
+    return processes(lambda told: told.startswith(b"ray::train_there") or b"ray::odd" in told)
 
 
 def soon(act: Callable[[], bool]) -> threading.Thread:

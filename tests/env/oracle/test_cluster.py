@@ -31,6 +31,7 @@ from env.oracle.measure import Oracle  # noqa: E402
 from env.oracle.model import find_source, load_model, load_tokenizer  # noqa: E402
 from env.oracle.prompt import ChatPrompts  # noqa: E402
 from tests.conftest import write_package  # noqa: E402
+from tests.processes import processes  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 ANIMALS, QUESTIONS = 60, 12
@@ -80,15 +81,7 @@ def build(package, model_folder, **options):
 
 
 def worker_processes():
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            told = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if told.startswith(b"ray::") and b"Worker" in told:
-            found.append(int(folder.name))
-    return found
+    return processes(lambda told: told.startswith(b"ray::") and b"Worker" in told)
 
 
 def at_row(monkeypatch, number, act):

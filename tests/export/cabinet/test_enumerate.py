@@ -10,9 +10,10 @@ from agents.identification.players import POINTS, Lookahead
 from env.cabinet.rules import BUDGET
 from env.errors import UserError
 from env.identification.belief import Likelihood
+from export.cabinet import score
 from export.cabinet.enumerate import MAX_NODES, enumerate_decisions, to_graph
 from export.cabinet.graph import ASK, GUESS
-from export.cabinet.score import expected, reach
+from export.cabinet.score import expected
 from tests.worlds import package_of, player_of, tiny_package
 
 KINDS = pytest.mark.parametrize("kind", ["belief", "network", "lookahead"])
@@ -208,7 +209,7 @@ def test_every_node_of_an_uncut_graph_is_reached():
     package = tiny_package(12, 9, seed=9)
     player = player_of("belief", package, 0.2)
     cut = graph_of(player, package)
-    assert (reach(cut.graph, player.likelihood.p_yes, player.candidates) > 0).all()
+    assert (score.followed(cut.graph, player.likelihood.p_yes, player.candidates).reached > 0).all()
 
 
 @KINDS

@@ -22,7 +22,7 @@ from export.cabinet.evaluate import (
     score_table,
 )
 from export.cabinet.graph import graph_to_json
-from export.cabinet.score import POINTS, call_distribution, expected, walk
+from export.cabinet.score import POINTS, expected, followed, walk
 from tests.export.cabinet.test_score import graph_of
 
 
@@ -60,7 +60,7 @@ def graph(package):
 
 def distribution(graph, package, noise):
     p_yes = Assumed(noise).p_yes(package.matrix.signed_margin()[package.hidden])
-    return call_distribution(graph, p_yes, package.hidden)[0]
+    return followed(graph, p_yes, package.hidden)[0]
 
 
 def test_the_spread_is_that_of_platforms_drawn_whole_and_walked(graph, package):

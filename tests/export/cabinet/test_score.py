@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from env.cabinet.rules import BUDGET, round_score
 from export.cabinet.graph import ASK, GUESS, STOP, Graph
-from export.cabinet.score import call_distribution, cut_gain, expected, reach, walk
+from export.cabinet.score import expected, followed, walk
 
 ANIMALS, QUESTIONS = 5, 4
 
@@ -118,7 +118,7 @@ def test_expectations_agree_with_walks_on_drawn_platforms():
 def test_call_distribution_holds_all_probability_and_gives_the_expectations():
     graph, margin, animals = tree(np.random.default_rng(6), depth=8, questions=30, animals=40)
     p_yes = 1 / (1 + np.exp(-margin))
-    solved_on, calls = call_distribution(graph, p_yes, animals)
+    solved_on, calls, _, _ = followed(graph, p_yes, animals)
     outcome = expected(graph, p_yes, animals)
     np.testing.assert_allclose(solved_on.sum(axis=1), 1)
     np.testing.assert_allclose(solved_on[:, 1:].sum(axis=1), outcome.solved)
@@ -127,7 +127,7 @@ def test_call_distribution_holds_all_probability_and_gives_the_expectations():
 
 def test_reach_sends_everyone_to_the_root_and_the_asked_share_on():
     graph = graph_of([("ask", 0, 1, 2), ("guess", 0, None), ("stop",), ("stop",)])
-    np.testing.assert_allclose(reach(graph, np.array([[0.25], [0.75]]), np.array([0, 1])), [1, 0.5, 0.5, 0])
+    np.testing.assert_allclose(followed(graph, np.array([[0.25], [0.75]]), np.array([0, 1])).reached, [1, 0.5, 0.5, 0])
 
 
 def test_guessing_on_at_a_stop_gains_what_the_best_chain_of_guesses_would():
@@ -135,9 +135,9 @@ def test_guessing_on_at_a_stop_gains_what_the_best_chain_of_guesses_would():
     p_yes = np.array([[1.0], [0.6], [0.0]])
     # After the wrong guess: animal 1 (0.6) on call 3. At the null edge: animal 2 (1.0) on call 2, then animal 1 on 3.
     by_hand = 0.6 * 0.94 + 1.0 * 0.96 + 0.4 * 0.94
-    assert cut_gain(graph, p_yes, np.arange(3)) == pytest.approx(by_hand)
+    assert followed(graph, p_yes, np.arange(3)).gain == pytest.approx(by_hand)
     chain = graph_of([("guess", 0, 1), ("guess", 1, 2), ("guess", 2, None)])
-    assert cut_gain(chain, p_yes, np.arange(3)) == 0
+    assert followed(chain, p_yes, np.arange(3)).gain == 0
 
 
 def test_the_largest_graph_is_scored_exactly_in_two_seconds():

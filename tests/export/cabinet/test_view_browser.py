@@ -20,7 +20,7 @@ from env.identification.package import Package, load_package, with_matrix
 from env.identification.pools import make_pool
 from export.cabinet.graph import ASK, GUESS, STOP, Graph
 from export.cabinet.play import article, belief_after, follow
-from export.cabinet.score import POINTS, call_distribution, walk
+from export.cabinet.score import POINTS, followed, walk
 from export.cabinet.view import Made, page, quantise
 from tests.browser import Open, arrives, goes, settle
 from tests.export.cabinet.test_view import NASTY
@@ -175,7 +175,7 @@ def test_the_pages_tree_carries_the_exact_probabilities(
     steps, step = quantise(package.matrix.signed_margin()[package.hidden])
     p_yes = Likelihood.from_margins(steps * step, NOISE, 0.0).p_yes
     for place, graph in enumerate(graphs.values()):
-        solved_on, _ = call_distribution(graph, p_yes, package.hidden)
+        solved_on = followed(graph, p_yes, package.hidden).solved_on
         found = tab.evaluate(
             "at => { const t = wilkins.model.tree(wilkins.data.policies[at]); return [t.lost, ...t.solvedOn.slice(1)] }",
             place,
@@ -235,7 +235,7 @@ def test_missing_answers_go_either_way_on_the_page_as_in_python(
         played, _ = follow(graph, [letter == "y" for letter in letters])
         expected = belief_after(likelihood, world.hidden, played)
         np.testing.assert_allclose(belief_of(tab, letters), expected, rtol=1e-6, atol=1e-12)
-    solved_on, _ = call_distribution(graph, Assumed(noise).p_yes(near, rate), world.hidden)
+    solved_on = followed(graph, Assumed(noise).p_yes(near, rate), world.hidden).solved_on
     found = tab.evaluate("(t => [t.lost, ...t.solvedOn.slice(1)])(wilkins.model.tree(wilkins.data.policies[0]))")
     np.testing.assert_allclose(found, solved_on.mean(axis=0), atol=1e-7)
 
@@ -258,12 +258,12 @@ def test_expectations_follow_the_platforms_flip_curve(
     tab = open_page(page(graphs, package, package.hidden, NOISE, curve=curve))
     steps, step = quantise(package.matrix.signed_margin()[package.hidden])
     p_yes = Likelihood.from_margins(steps * step, NOISE, 0.0, curve).p_yes
-    solved_on, _ = call_distribution(graphs["halving"], p_yes, package.hidden)
+    solved_on = followed(graphs["halving"], p_yes, package.hidden).solved_on
     found = tab.evaluate("(t => [t.lost, ...t.solvedOn.slice(1)])(wilkins.model.tree(wilkins.data.policies[0]))")
     np.testing.assert_allclose(found, solved_on.mean(axis=0), atol=1e-9)
     scores = tab.evaluate("Array.from(wilkins.data.policies[0].score)")
     at = Assumed(NOISE, curve).p_yes(package.matrix.signed_margin()[package.hidden])
-    np.testing.assert_allclose(scores, call_distribution(graphs["halving"], at, package.hidden)[0] @ POINTS, atol=1e-6)
+    np.testing.assert_allclose(scores, followed(graphs["halving"], at, package.hidden)[0] @ POINTS, atol=1e-6)
 
 
 def test_not_knowing_spends_the_call_and_leaves_the_belief(html: str, open_page: Open) -> None:
@@ -454,7 +454,7 @@ def test_the_list_of_losses_agrees_with_the_table(package: Package, open_page: O
 
     def most_lost(noise: float) -> float:
         p_yes = Assumed(noise).p_yes(package.matrix.signed_margin()[package.hidden])
-        return float(1 - call_distribution(graph, p_yes, package.hidden)[0][:, 1:].sum(axis=1).min())
+        return float(1 - followed(graph, p_yes, package.hidden)[0][:, 1:].sum(axis=1).min())
 
     # So little noise that rounds are lost, but none in more than half a thousandth.
     hardly = next(noise for noise in np.geomspace(0.03, 0.001, 60) if most_lost(noise) < 4e-4)
@@ -470,7 +470,7 @@ def test_the_list_of_losses_agrees_with_the_table(package: Package, open_page: O
 def test_mean_calls_count_all_rounds_and_when_found_says_so(
     package: Package, graphs: dict[str, Graph], html: str, open_page: Open
 ) -> None:
-    solved_on, calls = call_distribution(
+    solved_on, calls, _, _ = followed(
         graphs["halving"], Assumed(NOISE).p_yes(package.matrix.signed_margin()[package.hidden]), package.hidden
     )
     mean = solved_on.mean(axis=0)

@@ -30,7 +30,7 @@ assert not {"torch", "env", "export"} & set(sys.modules), "main.py must stand al
 
 def test_the_archive_is_the_same_each_time_and_small(package: KeywordPackage, tmp_path: Path) -> None:
     for name in ("one.tar.gz", "two.tar.gz"):
-        archive.write_agent(tmp_path / name, package, Belief.untold(world_of(package)))
+        archive.write_agent(tmp_path / name, archive.tables_file(package, Belief.untold(world_of(package))))
     content = (tmp_path / "one.tar.gz").read_bytes()
     assert content == (tmp_path / "two.tar.gz").read_bytes()
     assert len(content) < archive.LARGEST
@@ -39,7 +39,7 @@ def test_the_archive_is_the_same_each_time_and_small(package: KeywordPackage, tm
 
 
 def test_the_file_alone_plays_what_the_package_plays(package: KeywordPackage, known: Knowledge, tmp_path: Path) -> None:
-    archive.write_agent(tmp_path / "agent.tar.gz", package, Belief.untold(world_of(package)))
+    archive.write_agent(tmp_path / "agent.tar.gz", archive.tables_file(package, Belief.untold(world_of(package))))
     with tarfile.open(tmp_path / "agent.tar.gz") as opened:
         opened.extractall(tmp_path)
     observed = []
@@ -80,7 +80,7 @@ def test_what_would_be_too_large_is_refused_and_nothing_is_written(
 ) -> None:
     monkeypatch.setattr(archive, "LARGEST", 1000)
     with pytest.raises(UserError, match="more than the 1,000 that may leave"):
-        archive.write_agent(tmp_path / "agent.tar.gz", package, Belief.untold(world_of(package)))
+        archive.write_agent(tmp_path / "agent.tar.gz", archive.tables_file(package, Belief.untold(world_of(package))))
     assert not list(tmp_path.iterdir())
 
 
