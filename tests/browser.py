@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ Open = Callable[..., Any]
 """`open_page(html, state="", width=1280, dark=False, forced=False)` returns a Playwright page."""
 
 AXE = Path(__file__).parents[1] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+WAIT_SECONDS = 30.0
+"""After this time what is waited for will not come."""
+
 WIDTHS = (360, 768, 1280)
 SCHEMES = {"light": {}, "dark": {"dark": True}, "forced": {"forced": True}}
 """What `open_page` is told for each colour scheme."""
@@ -22,9 +26,21 @@ def settle(tab: Any) -> None:
     tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def comes_true(tab: Any, condition: str, arg: Any = None) -> None:
+    """Wait until `condition` (JavaScript) holds: a busy machine may take a moment to handle what was pressed.
+
+    Playwright's own waiting evaluates text inside the page, which the page's Content Security Policy refuses as soon as a
+    condition does not hold at once.
+    """
+    end = time.monotonic() + WAIT_SECONDS
+    while not tab.evaluate(condition, arg):
+        assert time.monotonic() < end, f"never came true: {condition}"
+        settle(tab)
+
+
 def arrives(tab: Any, state: str) -> None:
-    """The page comes to `state` and shows it: a busy machine may take a moment to handle what was pressed."""
-    tab.wait_for_function("state => location.hash === state", arg=state)
+    """The page comes to `state` and shows it."""
+    comes_true(tab, "state => location.hash === state", state)
     settle(tab)
 
 

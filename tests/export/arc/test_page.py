@@ -16,7 +16,7 @@ from env.arc.sampling import random_steps
 from env.arc.tasks import Pair, Task, load_tasks, make_grid
 from env.arc.trace import SCHEMA, Step, Trace, apply, write_traces
 from export.arc.view import page
-from tests.browser import SCHEMES, WIDTHS, Open, settle, violations, wider
+from tests.browser import SCHEMES, WIDTHS, Open, comes_true, settle, violations, wider
 from tests.env.arc import test_tasks as loader
 from tests.env.arc import test_trace as tracing
 
@@ -309,7 +309,7 @@ def test_exported_traces_bring_the_work_back_elsewhere(open_page: Open, tmp_path
     tab.locator("input[type=file]").set_input_files(
         [{"name": "t.json", "mimeType": "application/json", "buffer": content}]
     )
-    tab.wait_for_function("location.hash.includes('task=turn')")  # where the trace belongs
+    comes_true(tab, "location.hash.includes('task=turn')")  # where the trace belongs
     assert "1 trace read" in tab.locator(".message").inner_text()
     tab.get_by_role("button", name="Take this over").click()
     assert grid(tab) == [[5, 6]]
@@ -325,7 +325,7 @@ def test_traces_of_tasks_that_are_not_here_say_so(open_page: Open, tmp_path: Pat
     tab = open_page(page(world()))
     write_traces(tmp_path / "t.json", [Trace("elsewhere", 0, make_grid([[1]]), (Step("reset"),), "agent")])
     tab.locator("input[type=file]").set_input_files([tmp_path / "t.json"])
-    tab.wait_for_function("document.querySelector('.message').textContent.includes('none of a task on this page')")
+    comes_true(tab, "document.querySelector('.message').textContent.includes('none of a task on this page')")
 
 
 def test_a_dropped_file_is_read_and_a_huge_one_refused(open_page: Open) -> None:
@@ -336,11 +336,11 @@ def test_a_dropped_file_is_read_and_a_huge_one_refused(open_page: Open) -> None:
         document.dispatchEvent(new DragEvent('drop', { dataTransfer: carried, bubbles: true, cancelable: true }));
     }"""
     tab.evaluate(drop, ["dropped.json", json.dumps(loader.GOOD), 1])
-    tab.wait_for_function("document.querySelector('h2.task').textContent.includes('dropped')")
+    comes_true(tab, "document.querySelector('h2.task').textContent.includes('dropped')")
     tab.evaluate(drop, ["huge.json", " " * 1024, (16 << 10) + 1])
-    tab.wait_for_function("document.querySelector('.message').textContent.includes('over 16 MiB')")
+    comes_true(tab, "document.querySelector('.message').textContent.includes('over 16 MiB')")
     tab.evaluate(drop, ["bad.json", '{"train": []}', 1])
-    tab.wait_for_function("document.querySelector('.message').textContent.includes('bad.json: ')")
+    comes_true(tab, "document.querySelector('.message').textContent.includes('bad.json: ')")
     assert tab.locator(".message").get_attribute("role") == "status"
     assert "wrong" in (tab.locator(".message").get_attribute("class") or "")
 
@@ -401,7 +401,7 @@ def test_hostile_names_are_text_and_the_same_file_is_read_twice(open_page: Open)
     task = {"name": "<b>x</b>.json", "mimeType": "application/json", "buffer": json.dumps(loader.GOOD).encode()}
     for _ in range(2):
         tab.locator("input[type=file]").set_input_files([task])
-        tab.wait_for_function("document.querySelector('.message').textContent.includes('1 task read')")
+        comes_true(tab, "document.querySelector('.message').textContent.includes('1 task read')")
         tab.evaluate("document.querySelector('.message').textContent = ''")
     assert "<b>x</b>" in tab.locator("h2.task").inner_text()
 

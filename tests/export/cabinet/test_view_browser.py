@@ -22,7 +22,7 @@ from export.cabinet.graph import ASK, GUESS, STOP, Graph
 from export.cabinet.play import article, belief_after, follow
 from export.cabinet.score import POINTS, followed, walk
 from export.cabinet.view import Made, page, quantise
-from tests.browser import Open, arrives, goes, settle
+from tests.browser import Open, arrives, comes_true, goes, settle
 from tests.export.cabinet.test_view import NASTY
 from tests.policies import full_graph, graph_of, halving_graph, official_size_package
 
@@ -437,7 +437,7 @@ def test_what_is_set_stands_in_the_address(html: str, open_page: Open) -> None:
     assert tab.locator(".animals tbody th").all_inner_texts() == shown
     assert tab.get_by_role("button", name="as measured").get_attribute("aria-pressed") == "true"
     tab.get_by_label("Policy", exact=True).select_option("in threes")
-    tab.wait_for_function("location.hash.includes('of=in+threes')")
+    comes_true(tab, "location.hash.includes('of=in+threes')")
     assert tab.get_by_label("Filter").input_value() == "otter"
     goes(tab, "#policy=y")
     tab.get_by_role("button", name="Call", exact=True).click()

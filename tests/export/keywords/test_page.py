@@ -16,7 +16,7 @@ from env.keywords.package import load_keywords
 from env.keywords.world import world_of
 from export.keywords.player import Player
 from export.keywords.view import page
-from tests.browser import SCHEMES, WIDTHS, Open, arrives, settle, violations, wider
+from tests.browser import SCHEMES, WIDTHS, Open, arrives, comes_true, settle, violations, wider
 from tests.export.keywords.test_player import agent_for, beside
 
 pytestmark = pytest.mark.browser
@@ -180,7 +180,7 @@ def test_a_real_game_is_watched_from_its_file(html: str, open_page: Open) -> Non
 def test_a_file_that_is_no_game_is_told_in_a_line(content: str, message: str, html: str, open_page: Open) -> None:
     tab = open_page(html, "#watch")
     choose(tab, content)
-    tab.wait_for_function("document.querySelector('.message').textContent !== ''")
+    comes_true(tab, "document.querySelector('.message').textContent !== ''")
     assert message in tab.inner_text(".message")
     assert tab.inner_text(".message").startswith("game.json")
 
