@@ -416,6 +416,8 @@ def test_a_run_stopped_while_it_is_exported_says_how_to_go_on(
     captured = capsys.readouterr()
     assert f"trained, not exported; go on with: wilkins train --resume {folder}" in captured.out
     assert captured.err == "wilkins train: interrupted\n"
+    assert wilkins.main(["view", str(folder), "--out", str(tmp_path / "v.html")]) == 2
+    assert f"'wilkins export {folder}' writes its policy" in capsys.readouterr().err
     assert wilkins.main(["train", "--resume", str(folder)]) == 0
     assert (folder / "policy.json").exists()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.runs import CONFIG
 from env.errors import UserError
 from env.identification.pools import Pool
 from export.cabinet import validate
@@ -68,6 +69,7 @@ def read_graph(path: Path, animals: Pool, questions: Pool) -> Graph:
     Raises UserError where the file is missing, would be refused by the platform (with the place: node and
     key), or belongs to other pools (with both digests).
     """
+    folder = path
     if path.is_dir():
         path = path / "policy.json"
     try:
@@ -75,6 +77,10 @@ def read_graph(path: Path, animals: Pool, questions: Pool) -> Graph:
         facts = [validate.PoolFacts(pool.kind, len(pool), pool.sha256) for pool in (animals, questions)]
         validate.check(policy, *facts)
     except validate.UnreadableError as error:
+        if (folder / CONFIG).exists() and not path.exists():
+            raise UserError(
+                f"{folder}: a run that was not exported yet; 'wilkins export {folder}' writes its policy"
+            ) from None
         raise UserError(f"{error}; give a policy.json, a submission archive or the folder of an exported run") from None
     except validate.RejectionError as error:
         raise UserError(f"{path}: {error}") from None
