@@ -30,6 +30,9 @@ OUT_OF_MEMORY = "one animal and the smallest pack; use a smaller dtype, model or
 FAULTS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, AttributeError)
 """What a model's code raises when it is given what it was not written for."""
 
+RECURRENT = {"conv", "hybrid", "hybrid_sliding", "linear_attention", "mamba", "recurrent"}
+"""Types of layers that keep a recurrent state, by the names that releases of transformers have given them."""
+
 Fitting = TypeVar("Fitting")
 
 ALLOWED = ((0.01, 1e-4), (0.25, 0.1))
@@ -114,8 +117,7 @@ class Oracle:
     def _state(self) -> str:
         """What in the model's build keeps prompts from sharing tokens, told before anything runs; empty if nothing."""
         config = self.model.config.get_text_config()
-        kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
-        if getattr(self.model, "_is_stateful", False) or kinds & {"conv", "linear_attention", "mamba", "recurrent"}:
+        if getattr(self.model, "_is_stateful", False) or RECURRENT & set(getattr(config, "layer_types", None) or ()):
             return "its layers keep a recurrent state, which a trie of prompts cannot share"
         if self._missing:
             return f"its forward pass takes no {' and no '.join(self._missing)}, which a trie of prompts needs"
