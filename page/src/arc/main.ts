@@ -16,6 +16,8 @@ const NAMES = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 const MOST_SHOWN = 60;
 const LOOK = "wilkins-arc-look";
 const EARLIER = "person, earlier";
+/** Keys that go on while they are held down; any other does its work once, so that no trial is spent unasked. */
+const GO_ON = new Set(["z", "y", "[", "]", "<", ">", ",", "."]);
 
 function words(step: Step): string {
   const at = "row" in step ? ` ${step.row}, ${step.column}` : "";
@@ -47,32 +49,44 @@ begin((app, text) => {
   let tasks = data.tasks;
   let traces = data.traces;
   let index = 0, test = 0, tool: Tool = "paint";
-  let cursor: Cell = [0, 0], showCursor = false, hover: Cell | null = null;
+  const cursors: Record<On, Cell> = { input: [0, 0], output: [0, 0] };
+  /** The grid that keys work on, and the cell of the output under the pointer. */
+  let showCursor: On | null = null, hover: Cell | null = null;
   let drag: { on: On; from: Cell; to: Cell; cells: Cell[] } | null = null;
   const look: Look = { palette: PALETTES.vivid, numbers: false };
   const works = new Map<string, Work>();
+  /** What was copied last, on whichever task; it becomes a step of another task's trace when it is pasted there. */
+  let carried: Grid | null = null;
   let stored = true;
 
   const task = (): Task => tasks[index];
-  const key = (): string => `${task().name}/${test}`;
+  const keyOf = (of: Task, number: number): string => `${of.name}/${number}`;
   const pair = (): { input: Grid; output: Grid | null } => task().test[test];
   const asTrace = (own: Work, of = task().name, number = test): Trace => ({ task: of, test: number, by: "person", input: own.state.input, steps: own.steps });
   const traceFile = (list: Trace[]): string => JSON.stringify({ schema: SCHEMA, traces: list });
 
-  function work(): Work {
-    const known = works.get(key());
-    if (known && same(known.state.input, pair().input)) return known;
-    const made: Work = { state: start(pair().input, pair().output), steps: [] };
+  /** The work on a test input: what was done since the page was opened, else what the browser kept. */
+  function workOf(of: Task, number: number): Work {
+    const key = keyOf(of, number), { input, output } = of.test[number];
+    const known = works.get(key);
+    if (known && same(known.state.input, input)) return known;
+    const made: Work = { state: start(input, output), steps: [] };
     try {
-      const kept = store(`wilkins-arc/${key()}`);
-      const [trace] = kept ? parseTraces(kept, "kept work") : [];
-      if (trace && same(trace.input, pair().input)) Object.assign(made, { steps: trace.steps, state: { ...after(trace.input, pair().output, trace.steps), message: "" } });
+      const kept = store(`wilkins-arc/${key}`);
+      const [trace, ...before] = kept ? parseTraces(kept, "kept work") : [];
+      if (trace && same(trace.input, input)) {
+        Object.assign(made, { steps: trace.steps, state: { ...after(input, output, trace.steps), message: "" } });
+        traces = [...traces.filter((each) => !isEarlier(each, of, number)), ...before];
+      }
     } catch (error) {
       unsaved(error);
     }
-    works.set(key(), made);
+    works.set(key, made);
     return made;
   }
+  const work = (): Work => workOf(task(), test);
+  const isEarlier = (trace: Trace, of: Task, number: number): boolean => trace.by === EARLIER && trace.task === of.name && trace.test === number;
+  const clipboard = (): Grid | null => carried ?? work().state.clipboard;
 
   function unsaved(error: unknown): void {
     stored = false;
@@ -86,11 +100,16 @@ begin((app, text) => {
 
   function act(...steps: Step[]): void {
     const own = work();
-    for (const step of steps) {
+    const before = own.state.clipboard, clip: Step[] = carried && !(before && same(before, carried)) ? [{ do: "clip", grid: carried }] : [];
+    const all = steps.flatMap((step) => (step.do === "paste" ? [...clip, step] : [step]));
+    for (const step of all) {
       own.state = apply(own.state, step);
       own.steps.push(step);
-      if (own.state.message && step !== steps.at(-1)) break;
+      if (own.state.message && step !== all.at(-1)) break;
+      if (step.do === "copy" || step.do === "clip") carried = own.state.clipboard;
     }
+    // A grid in the address is that of a link; read again it would replace what is done from here on.
+    if (new URLSearchParams(location.hash.slice(1)).has("grid")) history.replaceState(null, "", address());
     const last = own.steps.at(-1)!;
     tell(own.state.message, own.state.message !== "" && own.state.status !== "right");
     if (!own.state.message && (last.do === "undo" || last.do === "redo")) tell(`${last.do} done`);
@@ -100,7 +119,7 @@ begin((app, text) => {
   /** Keep the work in the browser, and show it at its last step. */
   function keep(own: Work): void {
     try {
-      store(`wilkins-arc/${key()}`, traceFile([asTrace(own)]));
+      store(`wilkins-arc/${keyOf(task(), test)}`, traceFile([asTrace(own), ...traces.filter((each) => isEarlier(each, task(), test))]));
       if (!stored) fill(kept, "");
       stored = true;
     } catch (error) {
@@ -114,7 +133,7 @@ begin((app, text) => {
   function beginAgain(): void {
     traces = [...traces, { ...asTrace(work()), by: EARLIER }];
     const own = { state: start(pair().input, pair().output), steps: [] };
-    works.set(key(), own);
+    works.set(keyOf(task(), test), own);
     keep(own);
     tell("begun again; what was done before stands beside, under what was done");
     outputCanvas.focus();
@@ -126,6 +145,7 @@ begin((app, text) => {
     if (own.steps.length) return act({ do: "put", grid: after(trace.input, pair().output, trace.steps, upTo).grid, note: `step ${upTo} of ${trace.by || "unnamed"}`.slice(0, 200) });
     own.steps = trace.steps.slice(0, upTo);
     own.state = { ...after(own.state.input, own.state.answer, own.steps), message: "" };
+    carried = own.state.clipboard ?? carried;
     keep(own);
     tell(`${plural(upTo, "step")} taken over`);
   }
@@ -136,7 +156,7 @@ begin((app, text) => {
   const canvas = (className: string, extra: Record<string, string> = {}): HTMLCanvasElement => h("canvas", { class: className, ...extra });
   const message = h("p", { class: "message", role: "status", "aria-live": "polite" });
   const kept = h("p", { class: "note", role: "status" });
-  const inputCanvas = canvas("grid", { role: "img" });
+  const inputCanvas = canvas("grid", { role: "application", tabindex: "0", "aria-roledescription": "grid" });
   const outputCanvas = canvas("grid", { role: "application", tabindex: "0", "aria-roledescription": "grid editor" });
   const readout = h("p", { class: "note readout", "aria-live": "polite" });
   const size = h("input", { id: uniqueId("size"), size: 7, autocomplete: "off" });
@@ -172,7 +192,7 @@ begin((app, text) => {
   const arrows: [string, string, number, number][] = [["\u2190", "left", 0, -1], ["\u2191", "up", -1, 0], ["\u2193", "down", 1, 0], ["\u2192", "right", 0, 1]];
   const submit = button("Submit", () => act({ do: "submit" }), { class: "primary", title: "Ctrl+Enter" });
   const trials = h("span", { class: "dim" });
-  const again = button("Begin again", beginAgain);
+  const again = button("Begin again", beginAgain, { title: "key g" });
   const previous = button("\u2039 Previous", () => go(index - 1), { title: "key ," });
   const next = button("Next \u203a", () => go(index + 1), { title: "key ." });
   const random = (): void => go(Math.floor(Math.random() * tasks.length));
@@ -206,18 +226,14 @@ begin((app, text) => {
   }
   function go(to: number, number = 0, quiet = false): void {
     if (to < 0 || to >= tasks.length) return tell(to < 0 ? "this is the first task" : "this is the last task", true);
-    const carried = works.get(key())?.state.clipboard;
     [index, test] = [to, Math.min(Math.max(number, 0), tasks[to].test.length - 1)];
-    cursor = [0, 0];
+    cursors.input = cursors.output = [0, 0];
     hover = drag = null;
     if (!quiet) history.pushState(null, "", address());
     document.title = `${task().name} \u00b7 Wilkins`;
     fill(heading, `Task ${index + 1} of ${tasks.length}: `, name(task().name));
     tell("");
-    const own = work();
-    // What was copied goes along, as a step, so that a trace replays alone.
-    if (carried && own.state.status === "open" && !(own.state.clipboard && same(own.state.clipboard, carried))) act({ do: "clip", grid: carried });
-    at = own.steps.length;
+    at = work().steps.length;
     demonstrate();
     list();
     paint();
@@ -225,16 +241,17 @@ begin((app, text) => {
   function arrive(): void {
     const asked = new URLSearchParams(location.hash.slice(1));
     const to = tasks.findIndex((each) => each.name === asked.get("task"));
-    go(to < 0 ? index : to, Number(asked.get("test")) || 0, true);
-    if (asked.has("task") && to < 0) tell("no task of that name on this page", true);
+    const number = Number(asked.get("test") ?? 0);
+    go(to < 0 ? index : to, Number.isInteger(number) ? number : 0, true);
+    if (asked.has("task") && to < 0) return tell("no task of that name on this page", true);
+    if (number !== test) tell(`the link names a test input that is not there; this task has ${task().test.length}`, true);
     const written = asked.get("grid");
-    if (written && /^\d{1,30}(-\d{1,30}){0,29}$/.test(written)) {
-      try {
-        const step = parseStep({ do: "put", grid: written.split("-").map((row) => [...row].map(Number)), note: "a grid from a link" }, "link");
-        if (step.do === "put" && !same(work().state.grid, step.grid)) act(step);
-      } catch {
-        tell("the link holds no grid", true);
-      }
+    if (written === null) return;
+    try {
+      const step = parseStep({ do: "put", grid: written.split("-").map((row) => [...row].map((cell) => (/\d/.test(cell) ? Number(cell) : cell))), note: "a grid from a link" }, "the link");
+      if (step.do === "put" && !same(work().state.grid, step.grid)) act(step);
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error), true);
     }
   }
 
@@ -277,20 +294,28 @@ begin((app, text) => {
     else if (done.cells.length === 1) act({ do: "paint", row: done.from[0], column: done.from[1], colour: work().state.colour });
     else act({ do: "line", cells: done.cells, colour: work().state.colour });
   }
+  function read(on: On, [row, column]: Cell): void {
+    fill(readout, `${on}: row ${row}, column ${column}, colour ${gridOn(on)[row][column]}`);
+  }
+  const gridOn = (on: On): Grid => (on === "input" ? work().state.input : work().state.grid);
   for (const [on, target] of [["input", inputCanvas], ["output", outputCanvas]] as const) {
-    const grid = (): Grid => (on === "input" ? work().state.input : work().state.grid);
+    const grid = (): Grid => gridOn(on);
     const of = (): number => (on === "input" ? inputSide : side);
     target.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
+      if (event.button || !event.isPrimary) return; // a second finger draws nothing
       target.setPointerCapture(event.pointerId);
-      showCursor = false;
-      press(on, cellAt(event, target, grid(), of()));
+      getSelection()?.removeAllRanges();
+      showCursor = null;
+      const cell = cellAt(event, target, grid(), of());
+      press(on, cell);
+      read(on, cell);
       paintGrids();
     });
     target.addEventListener("pointermove", (event) => {
+      if (!event.isPrimary) return;
       const cell = cellAt(event, target, grid(), of());
       if (on === "output") hover = cell;
-      fill(readout, `${on}: row ${cell[0]}, column ${cell[1]}, colour ${grid()[cell[0]][cell[1]]}`);
+      read(on, cell);
       if (drag?.on === on) {
         const last = drag.cells.at(-1);
         if (last && (last[0] !== cell[0] || last[1] !== cell[1]) && drag.cells.length < 4096) drag.cells.push(cell);
@@ -298,12 +323,12 @@ begin((app, text) => {
       }
       if (drag || tool === "stamp") paintGrids();
     });
-    target.addEventListener("pointerup", () => { release(); });
-    target.addEventListener("pointercancel", () => { drag = null; paintGrids(); });
+    target.addEventListener("pointerup", (event) => { if (event.isPrimary) release(); });
+    target.addEventListener("pointercancel", (event) => { if (event.isPrimary) drag = null; paintGrids(); });
     target.addEventListener("pointerleave", () => { hover = null; paintGrids(); });
+    target.addEventListener("focus", () => { showCursor = target.matches(":focus-visible") ? on : null; paintGrids(); });
+    target.addEventListener("blur", () => { showCursor = null; paintGrids(); });
   }
-  outputCanvas.addEventListener("focus", () => { showCursor = outputCanvas.matches(":focus-visible"); paintGrids(); });
-  outputCanvas.addEventListener("blur", () => { showCursor = false; paintGrids(); });
 
   // Keys: ignored while something is typed
 
@@ -312,6 +337,8 @@ begin((app, text) => {
     ["Previous task", ",", () => go(index - 1)], ["Next task", ".", () => go(index + 1)], ["Random task", "m", random], ["Search tasks", "/", () => { browse.open = true; search.focus(); }], ["Open files", "o", () => file.click()],
     ["Numbers in cells", "n", () => numbers.click()], ["Next palette", "u", () => { palette.selectedIndex = (palette.selectedIndex + 1) % palette.options.length; dress(); }],
     ["Link to this state", "l", () => share.click()], ["Your trace a step back", "[", () => stepTo(at - 1)], ["Your trace a step on", "]", () => stepTo(at + 1)],
+    ["The other trace a step back", "<", () => otherTo(-1)], ["The other trace a step on", ">", () => otherTo(1)],
+    ["Take the other trace over", "q", () => { if (fitting().length) takeIt.click(); }], ["Begin again, once the trials are used", "g", () => { if (!again.hidden) beginAgain(); }],
   ];
   const keys = new Map<string, () => void>([
     ...TOOLS.map(([id, , shortcut]) => [shortcut, () => take(id)] as [string, () => void]),
@@ -321,37 +348,44 @@ begin((app, text) => {
   ]);
   const keyNames: [string, string][] = [
     ["Colour; fills what is selected while selecting", "0 to 9"], ...TOOLS.map(([, label, shortcut]) => [label, shortcut] as [string, string]), ...[...actions, ...others].map(([label, shortcut]) => [label, shortcut] as [string, string]),
-    ["Copy, cut, paste", "Ctrl+C, X, V"], ["Undo, redo", "Ctrl+Z, Y"], ["Submit", "Ctrl+Enter"],
-    ["On the output: go to a cell", "arrows"], ["Use the tool there", "Enter"], ["Select from there", "Shift+arrows"], ["Move what is selected", "Alt+arrows"],
+    ["Copy, cut, paste", "Ctrl+C, X, V"], ["Undo, redo", "Ctrl+Z, Y"], ["Submit", "Ctrl+Enter"], ["Export traces", "Ctrl+S"],
+    ["On input or output: go to a cell", "arrows"], ["Use the tool there", "Enter"], ["Select from there", "Shift+arrows"], ["Move what is selected", "Alt+arrows"],
   ];
-  const held = new Map<string, () => void>([["c", copy], ["x", cut], ["v", () => act({ do: "paste" })], ["z", undo], ["y", redo], ["Enter", () => act({ do: "submit" })]]);
+  const held = new Map<string, () => void>([["c", copy], ["x", cut], ["v", () => act({ do: "paste" })], ["z", undo], ["y", redo], ["s", save], ["Enter", () => act({ do: "submit" })]]);
   document.addEventListener("keydown", (event) => {
     const target = event.target as Element;
     if (target.closest("input:not([type=range], [type=file], [type=checkbox]), select, textarea")) return;
+    const pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const arrow = arrows.find(([, label]) => event.key === `Arrow${label[0].toUpperCase()}${label.slice(1)}`);
+    const on: On | null = target === outputCanvas ? "output" : target === inputCanvas ? "input" : null;
     let run: (() => void) | undefined;
-    if (event.ctrlKey || event.metaKey) run = event.shiftKey && event.key.toLowerCase() === "z" ? redo : held.get(event.key.length === 1 ? event.key.toLowerCase() : event.key);
-    else if (arrow && target === outputCanvas) {
-      run = event.altKey ? () => act({ do: "move", rows: arrow[2], columns: arrow[3] }) : () => {
-        const { grid } = work().state;
-        const from = cursor;
-        cursor = [Math.min(Math.max(cursor[0] + arrow[2], 0), grid.length - 1), Math.min(Math.max(cursor[1] + arrow[3], 0), grid[0].length - 1)];
-        showCursor = true;
-        const chosen = work().state.selection;
-        if (event.shiftKey) {
-          // The corner that stays is the one where the cursor was when the selection began.
-          const corner: Cell = chosen?.on === "output" ? [from[0] === chosen.top ? chosen.bottom : chosen.top, from[1] === chosen.left ? chosen.right : chosen.left] : from;
-          act({ do: "select", on: "output", row: corner[0], column: corner[1], to_row: cursor[0], to_column: cursor[1] });
-        }
-        fill(readout, `row ${cursor[0]}, column ${cursor[1]}, colour ${grid[cursor[0]][cursor[1]]}`);
-        paintGrids();
-      };
-    } else if (!event.altKey && target === outputCanvas && (event.key === "Enter" || event.key === " ")) run = () => { press("output", cursor); release(); };
-    else if (!event.altKey) run = keys.get(event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    if (event.ctrlKey || event.metaKey) {
+      if ((pressed === "c" || pressed === "x") && getSelection()?.toString()) return; // text of the page, which the browser copies
+      run = event.shiftKey && pressed === "z" ? redo : held.get(pressed);
+    } else if (arrow && on) run = event.altKey ? () => act({ do: "move", rows: arrow[2], columns: arrow[3] }) : () => walk(on, arrow[2], arrow[3], event.shiftKey);
+    else if (event.altKey) return;
+    else if (on && (event.key === "Enter" || event.key === " ")) run = () => { press(on, cursors[on]); release(); };
+    else run = keys.get(pressed);
+    if (event.repeat && !arrow && !GO_ON.has(pressed)) run &&= () => undefined;
     if (!run) return;
     event.preventDefault();
     run();
   });
+
+  /** Take the cursor a cell further, and with `reach` the selection's corner with it. */
+  function walk(on: On, rows: number, columns: number, reach: boolean): void {
+    const grid = gridOn(on), from = cursors[on], chosen = work().state.selection;
+    const to: Cell = [Math.min(Math.max(from[0] + rows, 0), grid.length - 1), Math.min(Math.max(from[1] + columns, 0), grid[0].length - 1)];
+    cursors[on] = to;
+    showCursor = on;
+    if (reach) {
+      // The corner that stays is the one where the cursor was when the selection began.
+      const corner: Cell = chosen?.on === on ? [from[0] === chosen.top ? chosen.bottom : chosen.top, from[1] === chosen.left ? chosen.right : chosen.left] : from;
+      act({ do: "select", on, row: corner[0], column: corner[1], to_row: to[0], to_column: to[1] });
+    }
+    read(on, to);
+    paintGrids();
+  }
 
   // Files and traces
 
@@ -390,7 +424,7 @@ begin((app, text) => {
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => { event.preventDefault(); bring(event.dataTransfer?.files ?? []); });
   function save(): void {
-    const done = [...works].filter(([, own]) => own.steps.length).map(([of, own]) => asTrace(own, of.slice(0, of.lastIndexOf("/")), Number(of.slice(of.lastIndexOf("/") + 1))));
+    const done = tasks.flatMap((of) => of.test.map((_, number) => [workOf(of, number), of.name, number] as const)).filter(([own]) => own.steps.length).map((each) => asTrace(...each));
     const list = [...traces.filter((each) => each.by === EARLIER), ...done];
     const link = URL.createObjectURL(new Blob([traceFile(list)], { type: "application/json" }));
     h("a", { href: link, download: "traces.json" }).click();
@@ -402,6 +436,10 @@ begin((app, text) => {
     at = Math.min(Math.max(step, 0), work().steps.length);
     replay();
   }
+  function otherTo(by: number): void {
+    otherAt.value = String(Number(otherAt.value) + by);
+    replay();
+  }
   const slider = h("input", { type: "range", min: 0, id: uniqueId("slider"), oninput: () => stepTo(Number(slider.value)) });
   const replayed = canvas("grid", { role: "img" });
   let picked: Trace | undefined;
@@ -410,7 +448,7 @@ begin((app, text) => {
   const other = canvas("grid", { role: "img" });
   const otherStep = h("p", { class: "note" }), ownStep = h("p", { class: "note" });
   const fitting = (): Trace[] => traces.filter((each) => each.task === task().name && each.test === test && same(each.input, pair().input));
-  const takeIt = button("Take this over", () => takeOver(fitting()[otherPick.selectedIndex], Number(otherAt.value)));
+  const takeIt = button("Take this over", () => takeOver(fitting()[otherPick.selectedIndex], Number(otherAt.value)), { title: "key q" });
   const otherBox = h("div", { class: "other" }, h("label", { for: otherPick.id }, "Trace of"), " ", otherPick, h("div", {}, other), h("label", { for: otherAt.id, class: "offscreen" }, "step of the other trace"), otherAt, otherStep, takeIt);
   const log = h("ol", { class: "log" });
   function replay(): void {
@@ -421,6 +459,8 @@ begin((app, text) => {
     const mine = at >= own.steps.length ? own.state : after(own.state.input, own.state.answer, own.steps, at);
     draw(replayed, mine.grid, fit(mine.grid, room, 16), look);
     replayed.setAttribute("aria-label", `your grid after ${at} steps`);
+    const hidden = own.steps.length - log.children.length;
+    [...log.children].forEach((item, i) => { item.firstElementChild!.setAttribute("aria-current", hidden + i + 1 === at ? "step" : "false"); });
     fill(ownStep, `step ${at} of ${own.steps.length}${at ? `: ${words(own.steps[at - 1])}` : ""}`);
     const beside = fitting();
     otherBox.hidden = !beside.length;
@@ -446,14 +486,15 @@ begin((app, text) => {
     inputSide = fit(state.input, wide ? 330 : app.clientWidth - 30, 40);
     const dragged = drag && !drag.cells.length ? { on: drag.on, top: Math.min(drag.from[0], drag.to[0]), left: Math.min(drag.from[1], drag.to[1]), bottom: Math.max(drag.from[0], drag.to[0]), right: Math.max(drag.from[1], drag.to[1]) } : null;
     const shown = (on: On) => (dragged?.on === on ? dragged : state.selection?.on === on ? state.selection : null);
-    draw(inputCanvas, state.input, inputSide, look, { selection: shown("input") });
+    const cursor = (on: On): Cell | null => (showCursor === on ? cursors[on] : null);
+    draw(inputCanvas, state.input, inputSide, look, { selection: shown("input"), cursor: cursor("input") });
     const [lastRow, lastColumn] = [state.grid.length - 1, state.grid[0].length - 1];
-    cursor = [Math.min(cursor[0], lastRow), Math.min(cursor[1], lastColumn)];
-    const at = hover ?? (showCursor ? cursor : null);
+    cursors.output = [Math.min(cursors.output[0], lastRow), Math.min(cursors.output[1], lastColumn)];
+    const at = hover ?? cursor("output"), copied = clipboard();
     draw(outputCanvas, state.grid, side, look, {
       selection: shown("output"),
-      cursor: showCursor ? cursor : null,
-      ghost: tool === "stamp" && state.clipboard && at && at[0] <= lastRow && at[1] <= lastColumn ? { grid: state.clipboard, at } : null,
+      cursor: cursor("output"),
+      ghost: tool === "stamp" && copied && at && at[0] <= lastRow && at[1] <= lastColumn ? { grid: copied, at } : null,
       stroke: drag?.cells.length ? { cells: drag.cells.flatMap((cell, i, all) => straight(cell, all[i + 1] ?? cell)), colour: state.colour } : null,
     });
   }
@@ -462,7 +503,7 @@ begin((app, text) => {
   function paint(): void {
     const own = work(), { state } = own;
     paintGrids();
-    inputCanvas.setAttribute("aria-label", `test input, ${state.input.length}x${state.input[0].length}`);
+    inputCanvas.setAttribute("aria-label", `test input, ${state.input.length}x${state.input[0].length}; arrow keys move, with Shift they select`);
     outputCanvas.setAttribute("aria-label", `output, ${state.grid.length}x${state.grid[0].length}; arrow keys move, Enter uses the tool`);
     if (document.activeElement !== size) size.value = `${state.grid.length}x${state.grid[0].length}`;
     swatches.forEach((swatch, colour) => {
@@ -473,8 +514,9 @@ begin((app, text) => {
     const left = TRIALS - state.trials;
     fill(trials, state.status === "right" ? "solved" : `${plural(left, "trial")} left`);
     fill(testLabel, `Test input ${test + 1} of ${task().test.length}`);
-    clipBox.hidden = !state.clipboard;
-    if (state.clipboard) draw(clipCanvas, state.clipboard, fit(state.clipboard, 90, 12), look);
+    const copied = clipboard();
+    clipBox.hidden = !copied;
+    if (copied) draw(clipCanvas, copied, fit(copied, 90, 12), look);
     again.hidden = state.status === "open";
     fill(log, ...own.steps.slice(-200).map((step, i) => h("li", {}, button(words(step), () => stepTo(Math.max(0, own.steps.length - 200) + i + 1), { class: "link" }))));
     log.scrollTop = log.scrollHeight;
@@ -531,7 +573,7 @@ begin((app, text) => {
             h("div", { class: "row" }, submit, trials, again),
             clipBox)),
         h("div", { class: "row looks" }, h("label", { for: palette.id }, "Palette"), palette, h("label", { for: numbers.id }, numbers, " numbers in cells"), share)),
-      h("section", { class: "card", "aria-label": "History" }, h("div", { class: "title" }, h("h2", {}, "What was done"), h("div", { class: "row" }, button("Export traces", save), button("Import traces\u2026", () => file.click()))),
+      h("section", { class: "card", "aria-label": "History" }, h("div", { class: "title" }, h("h2", {}, "What was done"), h("div", { class: "row" }, button("Export traces", save, { title: "Ctrl+S" }), button("Import traces\u2026", () => file.click()))),
         h("div", { class: "desk" }, log, h("div", {}, h("p", { class: "note" }, "You"), h("div", {}, replayed), h("label", { for: slider.id, class: "offscreen" }, "step of your trace"), slider, ownStep), otherBox))),
     h("footer", {}, h("details", { class: "keys" }, h("summary", {}, "Keys"), h("dl", {}, ...keyNames.map(([label, shortcut]) => h("div", {}, h("dt", {}, h("kbd", {}, shortcut)), h("dd", {}, label)))))),
   );

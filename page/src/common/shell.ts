@@ -112,10 +112,6 @@ export function shell(): Shell {
       );
       window.addEventListener("hashchange", arrived);
       window.addEventListener("popstate", arrived);
-      // A key that is held down presses a button once.
-      document.addEventListener("keydown", (event) => {
-        if (event.repeat && event.key === "Enter" && (event.target as Element).closest("a, button, summary")) event.preventDefault();
-      });
       route();
     },
   };
@@ -124,6 +120,10 @@ export function shell(): Shell {
 /** Run `start` on the page's element and data; a page that cannot be shown says so, and how to make it again. */
 export function begin(start: (app: HTMLElement, data: string) => void, again: string): void {
   const app = document.getElementById("app")!;
+  // A key that is held down presses a button once.
+  document.addEventListener("keydown", (event) => {
+    if (event.repeat && event.key === "Enter" && (event.target as Element).closest("a, button, summary")) event.preventDefault();
+  });
   try {
     start(app, document.getElementById("data")!.textContent!);
   } catch (error) {

@@ -175,6 +175,102 @@ def test_a_task_is_solved_with_mouse_and_keys(open_page: Open) -> None:
     assert "solved" in tab.locator(".primary + .dim").inner_text()
 
 
+@pytest.mark.parametrize("way", ["key", "button"])
+def test_a_key_that_is_held_down_spends_one_trial(open_page: Open, way: str) -> None:
+    tab = open_page(page(world()))
+    if way == "key":
+        tab.keyboard.down("Control")
+    else:
+        tab.get_by_role("button", name="Submit", exact=True).focus()
+    for _ in range(3):  # Playwright repeats a key that is pressed and was not released
+        tab.keyboard.down("Enter")
+    assert "2 trials left" in tab.locator(".primary + .dim").inner_text()
+    tab.keyboard.up("Enter")
+    tab.keyboard.up("Control")
+    for _ in range(2):
+        tab.keyboard.press("i")
+        tab.keyboard.press("r")
+    tab.keyboard.down("z")
+    tab.keyboard.down("z")  # undo goes on
+    assert grid(tab) == [[5], [6]]
+
+
+def test_every_tool_does_what_it_says_with_the_mouse(open_page: Open) -> None:
+    tab = open_page(page(world()))
+
+    def press(name: str) -> None:
+        tab.get_by_role("button", name=name, exact=True).click()
+
+    tab.get_by_label("Size").fill("2x4")
+    press("Resize")
+    press("colour 3")
+    drag(tab, 1, (0.1, 0.4), (0.9, 0.4))
+    assert grid(tab) == [[0, 3, 0, 0]] * 2
+    press("Flood fill")
+    press("colour 2")
+    drag(tab, 1, (0.2, 0.9), (0.2, 0.9))
+    assert grid(tab) == [[0, 3, 2, 2]] * 2
+    press("Pick colour")
+    drag(tab, 0, (0.5, 0.9), (0.5, 0.9))
+    assert tab.locator(".swatch").nth(6).get_attribute("aria-pressed") == "true"
+    press("Select")
+    drag(tab, 1, (0.9, 0.9), (0.6, 0.6))
+    press("colour 9")
+    assert grid(tab) == [[0, 3, 2, 2], [0, 3, 9, 9]]
+    press("move up")
+    assert grid(tab) == [[0, 3, 9, 9], [0, 3, 0, 0]]
+    drag(tab, 1, (0.2, 0.4), (0.2, 0.9))
+    press("Crop")
+    assert grid(tab) == [[3, 9, 9]]
+    press("Flip ↔")
+    assert grid(tab) == [[9, 9, 3]]
+    press("Rotate")
+    press("Flip ↕")
+    assert grid(tab) == [[3], [9], [9]]
+    drag(tab, 1, (0.1, 0.5), (0.5, 0.5))
+    press("Cut")
+    assert grid(tab) == [[0], [0], [9]]
+    drag(tab, 1, (0.9, 0.5), (0.9, 0.5))
+    press("Paste")
+    assert grid(tab) == [[0], [0], [3]]  # clipped at the border
+    press("Select all")
+    press("Paste")
+    assert "3 cells are selected; select one" in tab.locator(".message").inner_text()
+    press("Delete")
+    assert grid(tab) == [[0]] * 3
+    press("Undo")
+    press("Undo")
+    press("Redo")
+    assert grid(tab) == [[0], [0], [3]]
+    press("Copy input")
+    press("Reset")
+    assert grid(tab) == [[0, 0]]
+
+
+def test_both_grids_are_worked_on_with_keys_alone(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_label("Size").focus()
+    tab.locator(".desk canvas").nth(0).focus()
+    tab.keyboard.press("Shift+ArrowRight")
+    assert tab.locator(".readout").inner_text() == "input: row 0, column 1, colour 6"
+    tab.keyboard.press("Control+c")
+    tab.locator(".desk canvas").nth(1).focus()
+    for key in ("ArrowDown", "s", "Enter", "Control+v"):
+        tab.keyboard.press(key)
+    assert grid(tab) == [[0, 0, 0], [5, 6, 0], [0, 0, 0]]
+    for key in ("Shift+ArrowRight", "Alt+ArrowDown", "e", "7", "ArrowUp", "Enter"):
+        tab.keyboard.press(key)
+    assert grid(tab) == [[0, 7, 0], [0, 0, 0], [5, 6, 0]]
+    assert tab.locator(".readout").inner_text() == "output: row 0, column 1, colour 0"
+
+
+def test_the_cell_under_the_pointer_is_read_out(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    area = box(tab, 0)
+    tab.mouse.move(area["x"] + 0.9 * area["width"], area["y"] + 5)
+    assert tab.locator(".readout").inner_text() == "input: row 0, column 1, colour 6"
+
+
 def test_dragging_paints_a_stroke_that_one_undo_takes_back(open_page: Open) -> None:
     tab = open_page(page(world()))
     tab.get_by_role("button", name="colour 4").click()
@@ -192,9 +288,40 @@ def test_cells_are_copied_from_the_input_and_keys_are_ignored_while_typing(open_
     drag(tab, 1, (0.5, 0.17), (0.5, 0.17))
     tab.keyboard.press("Control+v")
     assert grid(tab) == [[0, 0, 0], [5, 6, 0], [0, 0, 0]]
-    tab.get_by_label("Size").click()
-    tab.keyboard.press("9")
-    assert grid(tab) == [[0, 0, 0], [5, 6, 0], [0, 0, 0]]
+    steps = tab.evaluate("wilkins.work().steps.length")
+    for field in ("Size", "Name or number"):
+        tab.locator(".browse").evaluate("e => { e.open = true }")
+        tab.get_by_label(field).click()
+        for key in ("9", "r", "z", "Control+z", "Control+v", "Delete"):
+            tab.keyboard.press(key)
+    tab.get_by_label("Palette").focus()
+    tab.keyboard.press("c")  # chooses what begins with it
+    assert tab.get_by_label("Palette").input_value() == "colour-blind"
+    assert tab.evaluate("wilkins.work().steps.length") == steps
+
+
+def test_text_of_the_page_can_be_copied(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.evaluate("getSelection().selectAllChildren(document.querySelector('h2.task'))")
+    tab.keyboard.press("Control+c")
+    assert tab.evaluate("wilkins.work().steps") == []
+    drag(tab, 0, (0.5, 0.2), (0.5, 0.8))
+    tab.keyboard.press("Control+c")
+    assert tab.evaluate("wilkins.work().state.clipboard") == [[5, 6]]
+
+
+def test_what_was_copied_is_pasted_on_another_task_and_is_no_step_before(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_role("button", name="Copy its output").first.click()
+    tab.keyboard.press(".")
+    tab.keyboard.press(".")
+    assert tab.evaluate("wilkins.work().steps") == []
+    assert tab.get_by_label("clipboard").is_visible()
+    tab.keyboard.press("b")
+    area = box(tab, 1)
+    tab.mouse.click(area["x"] + 5, area["y"] + 5)
+    assert grid(tab) == [[2, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert tab.evaluate("wilkins.work().steps.map(step => step.do)") == ["select", "clip", "paste"]
 
 
 @pytest.mark.parametrize("written", ["axb", "2.5x2", "1e1x2", "0x3", "31x1", ""])
@@ -212,6 +339,37 @@ def test_work_is_kept_and_a_link_brings_a_task_and_a_state(open_page: Open) -> N
     tab.goto(tab.url.split("#")[0] + "#task=turn")
     tab.reload()
     assert grid(tab) == [[1, 2], [3, 4]]
+    tab.keyboard.press("z")
+    assert grid(tab) == [[0] * 3] * 3
+
+
+def test_what_is_done_after_a_link_stands_when_the_page_is_loaded_again(open_page: Open) -> None:
+    tab = open_page(page(world()), "#task=turn&test=0&grid=12-34")
+    tab.keyboard.press("r")
+    tab.reload()
+    assert grid(tab) == [[3, 1], [4, 2]]
+    tab.keyboard.press("l")
+    assert tab.evaluate("location.hash") == "#task=turn&test=0&grid=31-42"
+    tab.keyboard.press("r")
+    tab.reload()
+    assert grid(tab) == [[4, 3], [2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ("task=nowhere", "no task of that name"),
+        ("task=turn&test=7", "this task has 1"),
+        ("task=turn&grid=abc", "'a' is no colour"),
+        ("task=turn&grid=12-3", "row 1: 1 columns where row 0 has 2"),
+        ("task=turn&grid=" + "1" * 31, "31 columns"),
+        ("task=turn&grid=", "0 columns"),
+    ],
+)
+def test_a_link_that_leads_nowhere_says_so(open_page: Open, link: str, said: str) -> None:
+    tab = open_page(page(world()), f"#{link}")
+    assert said in tab.locator(".message").inner_text().replace('"', "'")
+    assert grid(tab) == [[0] * 3] * 3
 
 
 def test_a_store_that_is_full_or_forbidden_says_so(open_page: Open) -> None:
@@ -249,11 +407,19 @@ def test_every_key_of_the_list_does_something(open_page: Open) -> None:
     shown = tab.locator(".keys dt").all_inner_texts()
     single = [key for key in shown if " " not in key and "+" not in key and key not in ("arrows", "Enter")]
     assert len(single) == len(set(single)) > 25
+    for _ in range(3):
+        tab.keyboard.press("Control+Enter")
+    tab.keyboard.press("g")  # begun again, so that there is another trace, too
+    assert "3 trials left" in tab.locator(".primary + .dim").inner_text()
+    tab.keyboard.press("i")
     state = """() => [wilkins.work().steps.length, document.querySelector('main').innerHTML, location.hash,
         document.activeElement.id, [...document.querySelectorAll('main input, main select')].map(e => e.checked + e.value)]"""
     for key in single:
-        if key in "om":  # a dialogue of the browser; a draw that may stay
+        if key in "omg":  # a dialogue of the browser; a draw that may stay; done above
             continue
+        if key in "q<>":
+            tab.evaluate("location.hash = '#task=twice'")
+            tab.keyboard.press("<" if key == ">" else "h")
         if key == "Escape":
             tab.keyboard.press("a")
         if key == "]":
@@ -282,6 +448,9 @@ def test_three_trials_close_the_input_until_it_is_begun_again(open_page: Open) -
         tab.get_by_role("button", name="Export traces").click()
     traces = json.loads(Path(download.value.path()).read_bytes())["traces"]
     assert [(trace["by"], len(trace["steps"])) for trace in traces] == [("person, earlier", 4)]
+    tab.reload()
+    assert "3 trials left" in tab.locator(".primary + .dim").inner_text()
+    assert "step 4 of 4: copy the input" in tab.locator(".other").inner_text()
 
 
 def test_history_and_slider_show_the_grid_of_any_step(open_page: Open) -> None:
@@ -290,6 +459,7 @@ def test_history_and_slider_show_the_grid_of_any_step(open_page: Open) -> None:
     tab.get_by_role("button", name="Rotate").click()
     tab.get_by_role("button", name="copy the input").click()
     assert "step 1 of 2: copy the input" in tab.locator("main").inner_text()
+    assert tab.locator(".log [aria-current=step]").all_inner_texts() == ["copy the input"]
     assert tab.get_by_label("your grid after 1 steps").bounding_box()["height"] < 20
     tab.get_by_label("step of your trace").fill("2")
     assert "step 2 of 2: rotate" in tab.locator("main").inner_text()
@@ -319,6 +489,18 @@ def test_exported_traces_bring_the_work_back_elsewhere(open_page: Open, tmp_path
     assert grid(tab) == [[5, 6]]
     tab.keyboard.press("Control+z")
     assert grid(tab) == [[5], [6]]
+
+
+def test_work_of_an_earlier_visit_is_exported_too(open_page: Open) -> None:
+    tab = open_page(page(world()))
+    tab.get_by_role("button", name="Copy input").click()
+    tab.goto(tab.url.split("#")[0] + "#task=large")
+    tab.reload()
+    tab.get_by_role("button", name="Rotate").click()
+    with tab.expect_download() as download:
+        tab.keyboard.press("Control+s")
+    traces = json.loads(Path(download.value.path()).read_bytes())["traces"]
+    assert [(trace["task"], len(trace["steps"])) for trace in traces] == [("turn", 1), ("large", 1)]
 
 
 def test_traces_of_tasks_that_are_not_here_say_so(open_page: Open, tmp_path: Path) -> None:
@@ -388,6 +570,20 @@ def test_a_finger_paints_and_what_is_said_stays_in_sight_on_a_phone(open_page: O
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [] if kind == "touchEnd" else [point]})
     settle(tab)
     assert grid(tab)[1] == [0] * 2 + [7] * 5 + [0] * 23
+
+    def at(row: float, column: float, identifier: int) -> dict[str, float]:
+        middle = {"x": area["x"] + (column + 0.5) * cell, "y": area["y"] + (row + 0.5) * cell}
+        return {**middle, "id": identifier}
+
+    # A second finger, put down or moved, draws nothing.
+    second = (("touchStart", 2, 20), ("touchMove", 4, 25))
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at(3, 2, 0)]})
+    for kind, one, other in second:
+        points = [at(3, one, 0), at(other, other, 1)]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    settle(tab)
+    assert np.argwhere(np.array(grid(tab))[2:]).tolist() == [[1, 2], [1, 3], [1, 4]]
     tab.get_by_role("button", name="Submit", exact=True).click()
     said = tab.locator(".message").bounding_box()
     assert said is not None
