@@ -145,6 +145,17 @@ class Run:
             raise UserError(f"{self.folder}: checkpoint {which} was not kept (--keep); it keeps best, last, {kept}")
         return found
 
+    def labels(self, which: str) -> list[str]:
+        """Labels of the checkpoints called `which`: every evaluated one that was kept for `all`, else that of `checkpoint`.
+
+        Raises UserError where the run has none such.
+        """
+        only = self.checkpoint("best" if which == "all" else which)
+        record = self.record()
+        if which != "all" or record is None:
+            return [only.label]
+        return [each.label for each in record.evaluated if each.kept]
+
 
 def load_run(folder: Path, game: str | None = None) -> Run:
     """Run of a folder, of `game` if given. Raises UserError where it is none, or its `config.json` is damaged."""

@@ -5,6 +5,7 @@ They are printed apart, for each says something else: only untouched tasks say w
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -150,7 +151,7 @@ class _Bench:
 
     def nodes(self, title: str, tasks: Sequence[Task], most: int, bar: float | None = None) -> None:
         """Steps to the first program that reproduces the demonstrations, with and without the policy."""
-        effort = Effort(600.0, most, first=True)
+        effort = Effort(math.inf, most, first=True)
         guided, unguided = (
             np.array([search.first for _, search in self.solved(f"nodes, {title}, {name}", tasks, guide, effort)], int)
             for name, guide in (("policy", self.guide), ("unguided", Unguided()))

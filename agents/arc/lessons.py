@@ -5,6 +5,7 @@ Expert iteration (Anthony, Tian and Barber 2017), as in the animal game: the sea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,7 @@ def study(
 
 def _searched(task: Task, guide: Guide, nodes: int) -> list[Action]:
     """The steps to the first program that a search finds; none where it finds none that is a chain of steps."""
-    found = solve(task, guide, seconds=60.0, most_nodes=nodes, stop_at_first=True)
+    found = solve(task, guide, seconds=math.inf, most_nodes=nodes, stop_at_first=True)
     if not found.verified:
         return []
     best = found.answers[0].state

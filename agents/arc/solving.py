@@ -9,8 +9,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from agents.arc.search import Guide, Search, right, solve
+from env.arc.features import observe
 from env.arc.tasks import TRIALS, Pair, Task, make_grid
-from env.arc.world import ACTIONS
+from env.arc.world import ACTIONS, Puzzle
 from env.flags import Within
 
 TASK_SECONDS, NODES, WORKERS = Within(1e-9, 3600.0), Within(1, 10**12), Within(0, 1024)
@@ -55,6 +56,7 @@ def compile_loops() -> None:
     wanted = make_grid([[0, 1, 1], [3, 0, 1], [3, 3, 0]])
     task = Task("", (Pair(grid, wanted), Pair(wanted, wanted)), (Pair(grid, None),), "")
     solve(task, seconds=600, most_nodes=len(ACTIONS) + 1)
+    observe(Puzzle.of(task).start)
 
 
 def _search(task: Task, guide: Guide | None, effort: Effort) -> Search:

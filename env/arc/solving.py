@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -15,8 +16,9 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from env.arc.features import SIZE, observe
-from env.arc.tasks import Task
+from env.arc.tasks import Task, for_training, load_tasks
 from env.arc.world import ACTIONS, DEEPEST, Painter, Puzzle, State, act
+from env.errors import UserError
 from env.vector import GamesInStep
 
 TRIES = 8
@@ -82,13 +84,29 @@ class Walk:
 class ArcStepsEnv(gymnasium.Env[np.ndarray, np.int64]):
     """A task at a time: an action is a step that changes all grids at once, the observation what still differs.
 
-    Without `tasks` they are generated.
+    `tasks`: a list of them, or a set's name, a JSON file, a folder or a zip. Tasks whose outputs are their inputs are left
+    out. Raises UserError where none is left, or some are of an evaluation set, unless `allow_evaluation`.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
 
-    def __init__(self, tasks: Sequence[Task], render_mode: str | None = None):
-        self.puzzles = [Puzzle.of(task) for task in tasks if not Puzzle.of(task).start.solved]
+    def __init__(
+        self,
+        tasks: str | Path | Sequence[Task] = (),
+        allow_evaluation: bool = False,
+        render_mode: str | None = None,
+    ):
+        loaded = load_tasks(tasks) if isinstance(tasks, (str, Path)) else tuple(tasks)
+        if not loaded:
+            raise UserError(
+                "ArcSteps needs tasks=: a set such as 'arc1-training', a file, a folder, a zip, or a list of tasks"
+            )
+        kept = for_training(loaded, allow_evaluation=allow_evaluation, flag="allow_evaluation=True")
+        self.puzzles = [puzzle for puzzle in map(Puzzle.of, kept) if not puzzle.start.solved]
+        if not self.puzzles:
+            raise UserError(
+                f"of {len(loaded)} tasks none is left to play; choose tasks whose outputs are not their inputs"
+            )
         self.render_mode = render_mode
         self.action_space = spaces.Discrete(len(ACTIONS))
         self.observation_space = spaces.Box(-2.0, 2.0, (SIZE,), np.float32)

@@ -68,6 +68,13 @@ class Pair:
             raise ValueError("this test input has no answer")
         return self.output
 
+    def __setstate__(self, state: dict[str, Grid | None]) -> None:
+        """Come from another process as read-only as grids are: compiled loops have a form of their own for others."""
+        self.__dict__.update(state)
+        for grid in state.values():
+            if grid is not None:
+                grid.setflags(write=False)
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

@@ -37,7 +37,7 @@ def solve(
     Args:
         tasks: JSON files, folders, zips, or sets such as arc1-training.
         seconds: Processor seconds for a task.
-        nodes: Steps to try on a task; results then do not depend on the machine's speed.
+        nodes: Steps to try on a task; where the seconds suffice for them, the machine's speed changes nothing.
         agent: The agent that says what to try next: a file, as wilkins train arc writes it.
         out: Folder for submission.json and traces.json.
         workers: Processes; 0 for one on every core.
@@ -89,7 +89,11 @@ def publish(found: Sequence[tuple[Task, Search]], folder: Path) -> list[Trace]:
 
 
 def _table(found: list[tuple[Task, Search]]) -> Table:
-    table = Table("task", "explained", "trial", "steps", "seconds", Column("simplest program", no_wrap=True), box=None)
+    # Names and programs wrap: a long one would else leave the others no room.
+    table = Table(Column("task", overflow="fold", min_width=10), box=None)
+    for head in ("explained", "trial", "steps", "seconds"):
+        table.add_column(head, no_wrap=True)
+    table.add_column("simplest program", overflow="fold")
     for task, search in found:
         number = trial(search, task)
         program = str(search.answers[0].state.program) if search.answers else ""

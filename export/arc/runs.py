@@ -19,6 +19,7 @@ from env.arc.tasks import Task, load_tasks, summary
 from env.files import write_whole
 from export.arc.command import publish, require_folder, searched
 from export.arc.view import page
+from export.curve import bars
 
 PAGE = "arc.html"
 
@@ -39,7 +40,7 @@ def export(
         tasks: What it is to solve: JSON files, folders, zips, or sets such as arc1-training. Default: one generated task
             of each family that it never met.
         seconds: Processor seconds for a task.
-        nodes: Steps to try on a task; results then do not depend on the machine's speed.
+        nodes: Steps to try on a task; where the seconds suffice for them, the machine's speed changes nothing.
         checkpoint: Agent to export: best, last, or the steps of a checkpoint.
         out: Folder to write. Default: the run folder.
         workers: Processes; 0 for one on every core.
@@ -77,18 +78,25 @@ def evaluate(
         run: Run folder, as `wilkins train arc` made it.
         tasks: What it is to solve instead: JSON files, folders, zips, or sets such as arc1-training.
         seconds: Processor seconds for a task.
-        nodes: Steps to try on a task; results then do not depend on the machine's speed.
-        checkpoint: Agent to evaluate: best, last, or the steps of a checkpoint.
+        nodes: Steps to try on a task; where the seconds suffice for them, the machine's speed changes nothing.
+        checkpoint: Agent to evaluate: best, last, the steps of a checkpoint, or all of them, with the curve.
         workers: Processes; 0 for one on every core.
     """
     effort = Effort(seconds, nodes)
     trained = load_arc_run(run)
     groups = {"as named": load_tasks(*tasks)} if tasks else _groups(trained.choices.learn_from)
-    guide = Trained(trained.network(checkpoint))
+    agents = {label: Trained(trained.network(label)) for label in trained.run.labels(checkpoint)}
     console = Console()
-    table = Table(Column("tasks", overflow="fold"), "number", "explained", "right", "first", "seconds", box=None)
+    heads = ["number", "explained", "right", "first", "seconds"]
+    several = len(agents) > 1
+    table = Table(Column("tasks", overflow="fold"), box=None)
+    for head in ["checkpoint", *heads, "right"] if several else heads:
+        table.add_column(head, no_wrap=True)
     for name, group in groups.items():
-        table.add_row(name, *_measured(group, guide, effort, workers, console))
+        found = [_measured(group, guide, effort, workers, console) for guide in agents.values()]
+        drawn = bars([right for right, _ in found])
+        for label, (_, cells), bar in zip(agents, found, drawn, strict=True):
+            table.add_row(name, *([label, *cells, bar] if several else cells))
     console.print(table)
     console.print(
         "right: within three trials; first: on the first; seconds: of processor time, a task", highlight=False
@@ -109,13 +117,17 @@ def _groups(learn_from: Sequence[str]) -> Mapping[str, Sequence[Task]]:
     return {name: group for name, group in groups.items() if group}
 
 
-def _measured(group: Sequence[Task], guide: Trained, effort: Effort, workers: int, console: Console) -> tuple[str, ...]:
+def _measured(
+    group: Sequence[Task], guide: Trained, effort: Effort, workers: int, console: Console
+) -> tuple[int, tuple[str, ...]]:
+    """How many tasks an agent answers right, and a line of the table."""
     found = searched(group, guide, effort, workers, console)
     trials = [number for task, search in found if (number := trial(search, task)) is not None]
-    return (
+    right = sum(number > 0 for number in trials)
+    return right, (
         f"{len(group)}",
         f"{sum(search.verified for _, search in found)}",
-        f"{sum(number > 0 for number in trials)}" if trials else "?",
+        f"{right}" if trials else "?",
         f"{sum(number == 1 for number in trials)}" if trials else "?",
         f"{sum(search.seconds for _, search in found) / len(found):.2f}",
     )

@@ -16,9 +16,7 @@ from env.identification.package import Candidates
 from export.cabinet.command import exported, rows_of
 from export.cabinet.evaluate import AgentScore
 from export.cabinet.record import sourced
-
-WIDTH = 10
-"""Longest bar of the curve, in characters."""
+from export.curve import bars
 
 
 def evaluated(folder: Path, hidden: Candidates, assumed: Assumed, which: str, console: Console) -> Sequence[AgentScore]:
@@ -28,13 +26,8 @@ def evaluated(folder: Path, hidden: Candidates, assumed: Assumed, which: str, co
     """
     run = load_cabinet_run(folder)
     run.require(hidden.package)
-    labels = [which]
-    if which == "all":
-        run.run.checkpoint("best")  # there is one, or an error says why not
-        record = run.run.record()
-        labels = [] if record is None else [each.label for each in record.evaluated if each.kept]
     found = []
-    for label in labels:
+    for label in run.run.labels(which):
         with console.status(f"checkpoint {label}"):
             agent = run.player(hidden, assumed, label)
             rows = [
@@ -42,7 +35,7 @@ def evaluated(folder: Path, hidden: Candidates, assumed: Assumed, which: str, co
                 for who, player in (("agent", agent), ("with lookahead", Lookahead(agent)))
                 for line in rows_of(who, exported(player, hidden, assumed).cut.graph, hidden, assumed)
             ]
-            found.append(AgentScore(run.run.checkpoint(label).label, rows))
+            found.append(AgentScore(label, rows))
     return found
 
 
@@ -54,14 +47,13 @@ def show_agents(scores: Sequence[AgentScore], hidden: Candidates, assumed: Assum
     for column in ("noise 0", str(assumed), "solved", "calls", "lookahead"):
         table.add_column(column, justify="right")
     values = [each.rows[1].score for each in scores]
-    low, high = min(values), max(values)
     if len(scores) > 1:
-        table.add_column(f"{assumed}: {low:.2f} to {high:.2f}")
-    for each in scores:
+        table.add_column(f"{assumed}: {min(values):.2f} to {max(values):.2f}")
+    for each, drawn in zip(scores, bars(values), strict=True):
         walked, mean, _, ahead = each.rows
         cells = [f"{walked.score:.2f}", f"{mean.score:.2f}", f"{mean.solved:.1%}", f"{mean.calls:.2f}"]
         cells.append(f"{ahead.score:.2f}")
         if len(scores) > 1:
-            cells.append("█" * (1 + round((WIDTH - 1) * (mean.score - low) / max(high - low, 1e-9))))
+            cells.append(drawn)
         table.add_row(each.checkpoint, *cells)
     console.print(table)

